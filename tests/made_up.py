@@ -22,8 +22,8 @@ HOSTILE = (
     "x" * 10_000,
 )
 
-MEASURES = ("sage", "shapley effects", "permutation test", "gini importance")
-OF = {"sage": "v_f", "shapley effects": "w_f", "permutation test": "v_f", "gini importance": None}
+MEASURES = ("sage", "shapley effects", "permutation importance", "gini importance")
+OF = {"sage": "v_f", "shapley effects": "w_f", "permutation importance": "v_f", "gini importance": None}
 
 
 def made_up(names: Any, seed: int = 0, **told: Any) -> cs.Explanation:

@@ -363,9 +363,9 @@ def test_without_a_seed_that_of_the_file_is_taken_up(tmp_path: Path) -> None:
         cs.shapley_effects,
         cs.mean_loss_shap,
         cs.mean_absolute_shap,
-        cs.permutation_test,
+        cs.permutation_importance,
         cs.mean_importance,
-        cs.conditional_permutation_test,
+        cs.conditional_permutation_importance,
     ],
 )
 def test_other_measures_go_on_with_the_same_bits(measure: Any, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def offered(line: str, shell: str = "bash") -> list[str]:
         ("clarysage measures m.json t.csv --removal auto", ["auto-conditional"]),
         ("clarysage explain m.json t.csv --method pa", ["paired-walks"]),
         ("clarysage explain m.json t.csv --about po", ["population"]),
-        ("clarysage measures m.json t.csv --only perm", ["permutation-test"]),
+        ("clarysage measures m.json t.csv --only perm", ["permutation-importance"]),
         ("clarysage measures m.json t.csv --only sage,gini", ["sage,gini-importance"]),
         ("clarysage compare a.json b.json --adjust b", ["benjamini-hochberg"]),
         ("clarysage explain m.json t.csv --target ", ["heat", "wind", "load"]),

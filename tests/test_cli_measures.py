@@ -106,7 +106,7 @@ def test_rows_and_batches_are_limited_as_in_python(folder: Path) -> None:
 
 
 def test_conditional_test_alone_has_its_own_removal(folder: Path) -> None:
-    name = "conditional permutation test"
+    name = "conditional permutation importance"
     found = measures("plain:heat", "test.csv", "--target", "load", "--only", name)
     assert found[name]["removal"] == "copula"
 
@@ -122,12 +122,12 @@ def test_options_reach_every_measure(folder: Path) -> None:
 def test_everything_that_applies_is_the_default_and_the_rest_is_said(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few(monkeypatch, "sage", "feature ablation", "squared correlation", "network weights")
+    few(monkeypatch, "sage", "drop column importance", "squared correlation", "network weights")
     result = run("measures", "m.joblib", "test.csv", "--target", "load", "--allow-pickle")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("3 features by 2 measures, loss: squared error\n")
     left_out = result.stdout[result.stdout.index("Left out") :]
-    assert "feature ablation" in left_out
+    assert "drop column importance" in left_out
     assert "--refits allows them" in left_out
     assert "network weights. Got Ridge" in left_out
 
@@ -153,69 +153,71 @@ def test_without_target_measures_that_need_none_are_left(folder: Path, monkeypat
 
 
 def test_cost_of_refits_is_said_to_those_who_did_not_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few(monkeypatch, "sage", "feature ablation")
+    few(monkeypatch, "sage", "drop column importance")
     said = run("measures", "m.joblib", "test.csv", "--target", "load", "--allow-pickle").stderr
-    assert "shapley net effects (35 fits), feature ablation (20 fits), univariate predictors (20 fits)" in said
+    assert "shapley net effects (35 fits), drop column importance (20 fits), univariate predictors (20 fits)" in said
     assert "--refits asks for them" in said
     assert "about" not in said
 
 
 def test_refits_are_made_on_request_and_their_cost_is_said_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few(monkeypatch, "sage", "shapley net effects", "feature ablation", "univariate predictors")
+    few(monkeypatch, "sage", "shapley net effects", "drop column importance", "univariate predictors")
     arguments = ["m.joblib", "test.csv", "--target", "load", "--allow-pickle", "--refits", "--train", "train.csv"]
     result = run("measures", *arguments)
     assert result.exit_code == 0, result.stderr
     (cost,) = (line for line in result.stderr.splitlines() if "fits" in line)
     time = r"(less than a second|about \d+ s)"
     pattern = (
-        rf"note: shapley net effects: 7 fits of linear models; feature ablation: 4 fits, {time}; "
+        rf"note: shapley net effects: 7 fits of linear models; drop column importance: 4 fits, {time}; "
         rf"univariate predictors: 4 fits, {time}\."
     )
     assert re.fullmatch(pattern, cost), cost
     found = measures(*arguments)
     train = (TRAIN[FEATURES], TRAIN["load"])
-    expected = cs.feature_ablation(MODEL, TEST[FEATURES], TEST["load"], train=train, rng=0)
-    np.testing.assert_array_equal(found["feature ablation"]["values"], expected.values)
-    assert found["feature ablation"]["provenance"]["fits"] == 4  # as was said
+    expected = cs.drop_column_importance(MODEL, TEST[FEATURES], TEST["load"], train=train, rng=0)
+    np.testing.assert_array_equal(found["drop column importance"]["values"], expected.values)
+    assert found["drop column importance"]["provenance"]["fits"] == 4  # as was said
     assert found["univariate predictors"]["provenance"]["fits"] == 4
     assert found["shapley net effects"]["provenance"]["fits"] == 7
 
 
 def test_refits_asked_for_by_name_need_no_flag(folder: Path) -> None:
     found = measures("m.joblib", "test.csv", "--target", "load", "--allow-pickle", "--only", "Feature-Ablation")
-    expected = cs.feature_ablation(MODEL, TEST[FEATURES], TEST["load"], rng=0)
-    np.testing.assert_array_equal(found["feature ablation"]["values"], expected.values)
-    assert found["feature ablation"]["provenance"]["fits"] == 20
+    expected = cs.drop_column_importance(MODEL, TEST[FEATURES], TEST["load"], rng=0)
+    np.testing.assert_array_equal(found["drop column importance"]["values"], expected.values)
+    assert found["drop column importance"]["provenance"]["fits"] == 20
 
 
 def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few(monkeypatch, "sage", "feature ablation")
+    few(monkeypatch, "sage", "drop column importance")
     result = run("measures", "plain:heat", "test.csv", "--target", "load", "--refits", "--json", "found.json")
     assert result.exit_code == 0, result.stderr
     found = cs.load("found.json")
     assert list(found) == ["sage"]
-    assert "cannot be refitted" in found.left_out["feature ablation"]
+    assert "cannot be refitted" in found.left_out["drop column importance"]
     text = " ".join(result.stdout.split())  # whose lines are wrapped
-    assert "Left out: feature ablation. MODEL: got None, and a model that cannot be refitted" in text
+    assert "Left out: drop column importance. MODEL: got None, and a model that cannot be refitted" in text
     assert "Try a scikit-learn model in a .skops or .joblib file." in text
-    said = error_of("measures", "plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
+    said = error_of(
+        "measures", "plain:heat", "test.csv", "--target", "load", "--only", "drop column importance", "--quiet"
+    )
     assert said.startswith("error: MODEL: got None, and a model that cannot be refitted")
     assert said.endswith("Try a scikit-learn model in a .skops or .joblib file.")
 
 
 def test_no_cost_is_said_of_fits_that_will_not_be_made(folder: Path) -> None:
     result = run(
-        "measures", "plain:heat", "test.csv", *QUICK[:2], "--only", "sage,shapley net effects,feature ablation"
+        "measures", "plain:heat", "test.csv", *QUICK[:2], "--only", "sage,shapley net effects,drop column importance"
     )
     assert result.exit_code == 1
     assert "note: shapley net effects: 35 fits of linear models.\n" in result.stderr
-    alone = run("measures", "plain:heat", "test.csv", *QUICK[:2], "--only", "feature ablation")
+    alone = run("measures", "plain:heat", "test.csv", *QUICK[:2], "--only", "drop column importance")
     assert "fits" not in alone.stderr
 
 
 def test_rows_to_fit_on_without_the_weights_are_said_to_count_alike(folder: Path) -> None:
     TEST.assign(w=1.0).to_csv("test.csv", index=False)
-    arguments = ["m.joblib", "test.csv", "--allow-pickle", *QUICK[:2], "--only", "feature ablation"]
+    arguments = ["m.joblib", "test.csv", "--allow-pickle", *QUICK[:2], "--only", "drop column importance"]
     result = run("measures", *arguments, "--sample-weight", "w", "--train", "train.csv")
     assert result.exit_code == 0
     assert "note: train.csv has no column 'w': the model is refitted on its rows without weights." in result.stderr
@@ -226,11 +228,11 @@ def test_rows_to_fit_on_without_the_weights_are_said_to_count_alike(folder: Path
 def test_booster_file_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import xgboost
 
-    few(monkeypatch, "sage", "feature ablation")
+    few(monkeypatch, "sage", "drop column importance")
     data = xgboost.DMatrix(TRAIN[FEATURES], TRAIN["load"])
     xgboost.train({"max_depth": 2, "nthread": 1}, data, 4).save_model("m.json")
     left_out = printed_json("measures", "m.json", "test.csv", "--target", "load", "--refits")["left_out"]
-    assert "Booster" in str(left_out["feature ablation"]["text"])
+    assert "Booster" in str(left_out["drop column importance"]["text"])
 
 
 def test_weights_of_rows_to_fit_on_are_used_where_the_file_has_them(folder: Path) -> None:
@@ -238,12 +240,12 @@ def test_weights_of_rows_to_fit_on_are_used_where_the_file_has_them(folder: Path
     TRAIN.assign(w=weights).to_csv("weighted.csv", index=False)
     TEST.assign(w=1.0).to_csv("t.csv", index=False)
     named = ["--target", "load", "--sample-weight", "w", "--train", "weighted.csv"]
-    found = measures("m.joblib", "t.csv", "--allow-pickle", "--only", "feature ablation", *named)
+    found = measures("m.joblib", "t.csv", "--allow-pickle", "--only", "drop column importance", *named)
     train = (TRAIN[FEATURES], TRAIN["load"], weights)
-    expected = cs.feature_ablation(
+    expected = cs.drop_column_importance(
         MODEL, TEST[FEATURES], TEST["load"], train=train, sample_weight=np.ones(len(TEST)), rng=0
     )
-    np.testing.assert_array_equal(found["feature ablation"]["values"], expected.values)
+    np.testing.assert_array_equal(found["drop column importance"]["values"], expected.values)
 
 
 # files and exit codes
@@ -310,7 +312,7 @@ def test_wrong_options_are_usage_errors(folder: Path) -> None:
     arguments = ["measures", "plain:heat", "test.csv"]
     assert "MODEL: got nothing" in error_of("measures", code=2)
     assert "DATA: got nothing" in error_of("measures", "plain:heat", code=2)
-    assert "Try 'permutation test'" in error_of(*arguments, "--only", "sage,permutaton test", code=2)
+    assert "Try 'permutation importance'" in error_of(*arguments, "--only", "sage,permutaton test", code=2)
     assert "--only: got ','" in error_of(*arguments, "--only", ",", code=2)
     assert "--loss: got 'squard error'" in error_of(*arguments, "--loss", "squard-error", code=2)
     assert "--tolerance: got -1" in error_of(*arguments, "--tolerance", "-1", code=2)

@@ -328,9 +328,9 @@ def test_an_address_leads_to_the_cluster_as_its_client_does(backends):
 @pytest.mark.needs("distributed")
 def test_other_measures_take_a_cluster_too(backends):
     X, y = made_up(60, 4)
-    for name in ("permutation test", "mean loss shap", "feature ablation"):
+    for name in ("permutation importance", "mean loss shap", "drop column importance"):
         model = KNeighborsRegressor().fit(X, y)
-        options = {"rng": 1, "background": X[:16]} if name != "feature ablation" else {"rng": 1}
+        options = {"rng": 1, "background": X[:16]} if name != "drop column importance" else {"rng": 1}
         n_jobs = (1, backends("dask"))
         alone, shared = (cs.importance(name, model, X, y, n_jobs=workers, **options) for workers in n_jobs)
         assert alone.values.tobytes() == shared.values.tobytes()

@@ -160,11 +160,11 @@ def test_parts_of_a_class_model_add_up_to_the_values_corrected_for_few_backgroun
     np.testing.assert_allclose(found.parts.sum(axis=0), found.values, atol=1e-12)
 
 
-def test_permutation_tests_of_two_models_on_the_same_rows_are_paired(seed):
+def test_permutation_importances_of_two_models_on_the_same_rows_are_paired(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 4))
     y = X @ BETA + rng.normal(size=200)
-    one, other = (cs.permutation_test(linear(c), X, y, loss="squared error", rng=0) for c in (MODEL, MODEL * 0.5))
+    one, other = (cs.permutation_importance(linear(c), X, y, loss="squared error", rng=0) for c in (MODEL, MODEL * 0.5))
     found, apart = cs.compare(one, other), cs.compare(one, other, paired=False)
     assert found.is_paired
     assert np.isfinite(one.parts_error).all()
@@ -562,7 +562,7 @@ def test_a_row_that_carries_most_of_a_difference_is_named(seed):
     ("change", "argument"),
     [
         ({"loss": "absolute error"}, "loss"),
-        ({"measure": "permutation test"}, "measure"),
+        ({"measure": "permutation importance"}, "measure"),
         ({"feature_names": ("x0", "x1", "x2", "other")}, "'other'"),
     ],
 )

@@ -268,9 +268,9 @@ def test_what_was_computed_before_an_interrupt_is_kept() -> None:
 
 def test_default_removal_is_left_to_the_measure_however_it_is_spelled_out(tables: Any) -> None:
     f, X, y = tables
-    name = "conditional permutation test"
+    name = "conditional permutation importance"
     found = cs.importances(f, X, y, measures=[name], removal="".join(["marg", "inal"]), rng=0)
-    np.testing.assert_array_equal(found[name].values, cs.conditional_permutation_test(f, X, y, rng=0).values)
+    np.testing.assert_array_equal(found[name].values, cs.conditional_permutation_importance(f, X, y, rng=0).values)
 
 
 def test_learner_and_train_reach_the_refits_and_net_effects_keep_to_linear_models(tables: Any) -> None:
@@ -279,10 +279,10 @@ def test_learner_and_train_reach_the_refits_and_net_effects_keep_to_linear_model
 
     _, X, y = tables
     model, tree = Ridge().fit(X, y), DecisionTreeRegressor(max_depth=2, random_state=0)
-    names = ["shapley net effects", "feature ablation", "univariate predictors"]
+    names = ["shapley net effects", "drop column importance", "univariate predictors"]
     found = cs.importances(model, X[40:], y[40:], measures=names, learner=tree, train=(X[:40], y[:40]), rng=0)
-    alone = cs.feature_ablation(model, X[40:], y[40:], learner=tree, train=(X[:40], y[:40]), rng=0)
-    np.testing.assert_array_equal(found["feature ablation"].values, alone.values)
+    alone = cs.drop_column_importance(model, X[40:], y[40:], learner=tree, train=(X[:40], y[:40]), rng=0)
+    np.testing.assert_array_equal(found["drop column importance"].values, alone.values)
     assert found["univariate predictors"].provenance["learner"] == "DecisionTreeRegressor"
     linear = cs.shapley_net_effects(model, X[40:], y[40:], train=(X[:40], y[:40]), rng=0)
     np.testing.assert_array_equal(found["shapley net effects"].values, linear.values)
@@ -291,7 +291,7 @@ def test_learner_and_train_reach_the_refits_and_net_effects_keep_to_linear_model
 
 @pytest.mark.parametrize("names", [["sagee"], "permutaton test"])
 def test_unknown_measures_are_answered_with_the_nearest(names: Any) -> None:
-    with pytest.raises(InputError, match=r"Try '(sage|permutation test)'"):
+    with pytest.raises(InputError, match=r"Try '(sage|permutation importance)'"):
         cs.importances(None, None, [0], measures=names)
 
 
@@ -462,7 +462,7 @@ def test_what_cannot_be_had_by_name_is_refused_before_others_are_computed(tables
         raise AssertionError("was computed")
 
     early = Measure("early", "Early", "++++~", "v_f", call=counted)
-    for name, argument in (("coefficient size", "model"), ("feature ablation", "learner")):
+    for name, argument in (("coefficient size", "model"), ("drop column importance", "learner")):
         with pytest.raises(InputError) as caught:
             cs.importances(lambda Z: Z[:, 0], X, y, measures=[early, name])
         assert caught.value.argument == argument

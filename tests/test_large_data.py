@@ -359,7 +359,7 @@ def test_names_of_columns_are_those_columns(kind, table):
     named = cs.sage(f, whole, "y", sample_weight="w", background=whole[:50], **options)
     assert named.values.tobytes() == known.values.tobytes()
     assert named.provenance == known.provenance
-    for measure in (cs.permutation_test, cs.mean_importance, cs.mean_loss_shap):
+    for measure in (cs.permutation_importance, cs.mean_importance, cs.mean_loss_shap):
         known = measure(f, X, small["y"].to_numpy(), sample_weight=small["w"].to_numpy(), loss="squared error", rng=0)
         named = measure(f, whole, "y", sample_weight="w", loss="squared error", rng=0)
         assert named.values.tobytes() == known.values.tobytes()
@@ -371,13 +371,13 @@ def test_measures_that_refit_take_names_of_columns_too(table):
     small = table.drop(columns="id")[:120]
     X, y, w = small[["a", "b", "c"]], small["y"], small["w"]
     model = LinearRegression().fit(X, y)
-    for measure in (cs.feature_ablation, cs.squared_correlation, cs.shapley_net_effects, cs.universal_power):
+    for measure in (cs.drop_column_importance, cs.squared_correlation, cs.shapley_net_effects, cs.universal_power):
         options: dict[str, Any] = {} if measure is cs.squared_correlation else {"rng": 0}
         known = measure(model, X, y, sample_weight=w, **options)
         named = measure(model, small, "y", sample_weight="w", **options)
         assert named.feature_names == ("a", "b", "c")
         assert named.values.tobytes() == known.values.tobytes()
-    chosen: dict[str, Any] = {"measures": ["sage", "permutation test"], "rng": 0}
+    chosen: dict[str, Any] = {"measures": ["sage", "permutation importance"], "rng": 0}
     known = cs.importances(model, X, y, sample_weight=w, background=X[:40], **chosen)
     named = cs.importances(model, small, "y", sample_weight="w", background=small[:40], **chosen)
     assert all(named[name].values.tobytes() == known[name].values.tobytes() for name in known)
@@ -393,8 +393,8 @@ def test_measures_without_responses_leave_out_the_column_that_they_name(path, ta
 
 def test_every_measure_of_a_setting_takes_a_path(path, table):
     model = cs.as_predictor(f, feature_names=["a", "b", "c"])
-    found = cs.permutation_test(model, path, "y", repeats=2, rng=0)
-    known = cs.permutation_test(model, table[["a", "b", "c"]], table["y"], repeats=2, rng=0)
+    found = cs.permutation_importance(model, path, "y", repeats=2, rng=0)
+    known = cs.permutation_importance(model, table[["a", "b", "c"]], table["y"], repeats=2, rng=0)
     assert found.values.tobytes() == known.values.tobytes()
 
 

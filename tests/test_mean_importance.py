@@ -39,11 +39,11 @@ def test_linear_models_lose_the_variance_that_a_feature_brings(seed, correlation
     assert ((low - 1e-12 <= BETA**2) & (high + 1e-12 >= BETA**2)).all()  # of the population
 
 
-def test_it_is_half_a_permutation_test_of_an_additive_model_of_even_parts(seed):
+def test_it_is_half_a_permutation_importance_of_an_additive_model_of_even_parts(seed):
     # E[(g(X) - g(mean))^2] is Var g where g(mean) is the mean of g: of linear parts, not of others
     X, y = problem(seed, n=3000)
     found = cs.mean_importance(linear, X, y)
-    test = cs.permutation_test(linear, X, y, rng=seed)
+    test = cs.permutation_importance(linear, X, y, rng=seed)
     error = np.hypot(2 * found.targets["rows"].std_error, test.targets["population"].std_error)
     assert (np.abs(2 * found.values - test.targets["population"].values) <= 5 * error + 1e-12).all()
     even = cs.mean_importance(lambda rows: rows[:, 0] ** 2, X, X[:, 0] ** 2)

@@ -90,12 +90,12 @@ def test_labels_change_sage_values_and_not_shapley_effects(seed):
     assert np.abs(sage.values - effects[0].values).max() > 0.1 * effects[0].values.max()
 
 
-def test_the_permutation_test_of_an_additive_model_is_twice_sage_under_independence(seed):
+def test_the_permutation_importance_of_an_additive_model_is_twice_sage_under_independence(seed):
     """SAGE has Var(g_i), and the test E[(g_i(X) - g_i(X'))^2] = 2 Var(g_i), with independent draws X and X'."""
     y = additive(GRID)
     sage = cs.sage(additive, GRID, y, loss="squared error", background=GRID)
     np.testing.assert_allclose(sage.values, variances(), rtol=0, atol=EXACT)
-    test = cs.permutation_test(additive, GRID, y, loss="squared error", background=GRID, rng=seed)
+    test = cs.permutation_importance(additive, GRID, y, loss="squared error", background=GRID, rng=seed)
     assert (off(test, sage, factor=2) < SIGMAS).all()
     assert (off(test, sage) > SIGMAS).all()  # once does not hold
 
@@ -105,7 +105,7 @@ def test_the_factor_of_two_asks_for_errors_that_features_tell_nothing_of(seed):
     y = additive(GRID) / 2
     sage = cs.sage(additive, GRID, y, loss="squared error", background=GRID)
     np.testing.assert_allclose(sage.values, 0, rtol=0, atol=EXACT)
-    test = cs.permutation_test(additive, GRID, y, loss="squared error", background=GRID, rng=seed)
+    test = cs.permutation_importance(additive, GRID, y, loss="squared error", background=GRID, rng=seed)
     assert (np.abs(test.values - sage.values - variances()) < SIGMAS * test.std_error + EXACT).all()
 
 
@@ -116,7 +116,7 @@ def test_the_factor_of_two_is_lost_where_features_depend_on_each_other(seed):
     X = np.column_stack([x, 0.9 * x + np.sqrt(1 - 0.81) * rng.normal(size=1000)])
     y = X.sum(axis=1)
     sage = cs.sage(lambda X: X.sum(axis=1), X, y, background=X[:500], rng=seed)
-    test = cs.permutation_test(lambda X: X.sum(axis=1), X, y, background=X[:500], rng=seed)
+    test = cs.permutation_importance(lambda X: X.sum(axis=1), X, y, background=X[:500], rng=seed)
     np.testing.assert_allclose(sage.values / y.var(), 0.5, rtol=0.15)
     assert (off(test, sage, factor=2) > SIGMAS).all()
 
@@ -143,7 +143,7 @@ def test_all_measures_of_the_data_agree_on_a_linear_response_to_independent_feat
     y = GRID @ [3.0, -1.0, 0.5] + np.random.default_rng(seed).normal(size=len(GRID))
     shares = y.var() * cs.squared_correlation(None, GRID, y).values
     np.testing.assert_allclose(shares, [y.var() * np.corrcoef(x, y)[0, 1] ** 2 for x in GRID.T], rtol=0, atol=EXACT)
-    for measure in (cs.univariate_predictors, cs.feature_ablation, cs.shapley_net_effects):
+    for measure in (cs.univariate_predictors, cs.drop_column_importance, cs.shapley_net_effects):
         found = measure(LinearRegression(), GRID, y, train=(GRID, y), loss="squared error", rng=0)
         np.testing.assert_allclose(found.values, shares, rtol=0, atol=1e-8)
 
@@ -159,7 +159,7 @@ def twins(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_ablation_gives_two_copies_nothing_and_shapley_values_share(seed):
     X, y = twins(seed)
     model = LinearRegression().fit(X, y)  # which uses both copies alike
-    ablation = cs.feature_ablation(model, X, y, rng=seed)
+    ablation = cs.drop_column_importance(model, X, y, rng=seed)
     np.testing.assert_allclose(ablation.values[:2], 0, rtol=0, atol=EXACT)
     assert ablation.values[2] > 0.5
     for found in (
@@ -184,8 +184,8 @@ def test_univariate_predictors_give_each_of_two_copies_everything(seed):
 def test_given_its_copy_a_feature_is_not_missed(seed):
     X, y = twins(seed)
     model = LinearRegression().fit(X, y)
-    given = cs.conditional_permutation_test(model, X, y, removal="gaussian", rng=seed)
-    anew = cs.permutation_test(model, X, y, rng=seed)
+    given = cs.conditional_permutation_importance(model, X, y, removal="gaussian", rng=seed)
+    anew = cs.permutation_importance(model, X, y, rng=seed)
     assert (np.abs(given.values[:2]) < 1e-3 * given.values[2]).all()
     assert (anew.values[:2] > 1).all()  # 2 Var(x)
 

@@ -26,11 +26,11 @@ from clarysage.testing.problems import TABLES, TASKS, losses_of
 FEW_FITS, FEW_REPEATS = {"options": {"folds": 2}}, {"options": {"repeats": 3}}
 OF_MODULES = {"tables": ("array", "numbers")}  # PyTorch has no other columns
 TRIED: dict[str, dict[str, Any]] = {
-    "feature ablation": FEW_FITS,
+    "drop column importance": FEW_FITS,
     "univariate predictors": FEW_FITS,
     "shapley net effects": FEW_FITS,
-    "permutation test": FEW_REPEATS,
-    "conditional permutation test": FEW_REPEATS,
+    "permutation importance": FEW_REPEATS,
+    "conditional permutation importance": FEW_REPEATS,
     "aggregated saliency": OF_MODULES,
 }
 FAMILY = {
@@ -61,9 +61,9 @@ TABLE_1 = {
     "network weights": (NO, NO, NO, NO, YES),
     "aggregated saliency": (NO, NO, NO, NO, YES),
     "mean absolute shap": (YES, NO, YES, PARTLY, NO),
-    "feature ablation": (YES, YES, NO, YES, PARTLY),
-    "permutation test": (YES, YES, NO, PARTLY, YES),
-    "conditional permutation test": (YES, YES, NO, YES, YES),
+    "drop column importance": (YES, YES, NO, YES, PARTLY),
+    "permutation importance": (YES, YES, NO, PARTLY, YES),
+    "conditional permutation importance": (YES, YES, NO, YES, YES),
     "mean importance": (YES, YES, NO, NO, YES),
     "univariate predictors": (NO, YES, NO, YES, YES),
     "squared correlation": (NO, YES, NO, YES, YES),
@@ -76,9 +76,9 @@ TABLE_1 = {
 ALL_BUT_ONE = ("all features, all but one", "v(D) - sum of values")
 ONE, ALL = ("no feature, one feature", "0"), ("all subsets", "0")
 TABLE_3 = {
-    "feature ablation": ("v", *ALL_BUT_ONE),
-    "permutation test": ("v_f", *ALL_BUT_ONE),
-    "conditional permutation test": ("v_f", *ALL_BUT_ONE),
+    "drop column importance": ("v", *ALL_BUT_ONE),
+    "permutation importance": ("v_f", *ALL_BUT_ONE),
+    "conditional permutation importance": ("v_f", *ALL_BUT_ONE),
     "mean importance": ("v_f", *ALL_BUT_ONE),
     "univariate predictors": ("v", *ONE),
     "squared correlation": ("v", *ONE),
@@ -185,7 +185,7 @@ def test_rows_are_those_of_table_3(name):
     row = MEASURES[name]
     assert (row.approximates, row.subdomain, row.constant) == TABLE_3.get(name, (None, None, None))
     assert row.is_heuristic == (name in HEURISTICS)
-    assert row.refits == (name in ("feature ablation", "univariate predictors", "shapley net effects"))
+    assert row.refits == (name in ("drop column importance", "univariate predictors", "shapley net effects"))
 
 
 def test_the_list_of_measures_is_the_table():

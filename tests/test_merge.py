@@ -265,9 +265,9 @@ def test_other_methods_can_be_merged(method: str) -> None:
     assert (np.abs(merged.values - truth) <= 6 * merged.std_error + 1e-12).all()
 
 
-def test_the_constant_of_a_permutation_test_goes_with_its_values() -> None:
+def test_the_constant_of_a_permutation_importance_goes_with_its_values() -> None:
     X, y, B = data()
-    runs = [cs.permutation_test(f, X, y, background=B, loss="squared error", rng=seed) for seed in (1, 2)]
+    runs = [cs.permutation_importance(f, X, y, background=B, loss="squared error", rng=seed) for seed in (1, 2)]
     merged = cs.merge(runs)
     assert runs[0].constant != runs[1].constant
     assert merged.power(merged.feature_names) == pytest.approx(merged.total, rel=1e-9)

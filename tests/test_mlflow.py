@@ -289,9 +289,9 @@ def test_the_same_prefix_again_replaces_and_keeps_the_history_of_metrics(mlflow)
 def test_measures_have_prefixes_of_their_own(mlflow):
     with mlflow.start_run() as run:
         log(made_up(1), plot=False, report=False)
-        log(made_up(1, measure="permutation test"), plot=False, report=False)
+        log(made_up(1, measure="permutation importance"), plot=False, report=False)
     sections = {name.split("/")[0] for name in Logged(mlflow, run).metrics}
-    assert sections == {"sage", "permutation_test"}
+    assert sections == {"sage", "permutation_importance"}
 
 
 # comparisons
@@ -437,7 +437,7 @@ def test_measures_side_by_side_are_sections_of_one_result(mlflow):
     found = logged(mlflow, importances)
     shares, ranks = importances.shares(), importances.ranks()
     for name, section in zip(
-        importances, ("sage", "shapley effects", "permutation test", "gini importance"), strict=True
+        importances, ("sage", "shapley effects", "permutation importance", "gini importance"), strict=True
     ):
         for key, feature in [("age", "age"), ("a_b", "a/b"), ("noise", "noise")]:
             place = importances[name].feature_names.index(feature)

@@ -54,7 +54,7 @@ def test_a_loop_over_names_with_the_same_options_works_for_every_measure(name: s
 
 @pytest.mark.parametrize("removal", ["marginal", "baseline"])
 def test_a_removal_that_is_not_for_a_measure_with_one_of_its_own_is_replaced_and_said(removal: str) -> None:
-    name = "conditional permutation test"
+    name = "conditional permutation importance"
     found = cs.importance(name, f, X, Y, removal=removal, rng=0)
     assert found.removal == "copula"
     assert any(
@@ -92,7 +92,7 @@ def test_words_of_other_libraries_are_told_by_ours() -> None:
     with pytest.raises(TypeError, match=r"keyword argument 'random_state'; did you mean rng\?$"):
         cs.sage(f, X, Y, random_state=0)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"'n_repeats'; did you mean repeats\?$"):
-        cs.permutation_test(f, X, Y, n_repeats=5)  # type: ignore[call-overload]
+        cs.permutation_importance(f, X, Y, n_repeats=5)  # type: ignore[call-overload]
 
 
 def test_a_run_is_shared_by_calls_and_options_of_a_call_go_before_it() -> None:
@@ -124,7 +124,7 @@ def test_signatures_and_help_name_all_options() -> None:
     for name in ("background", "tolerance, budget, deadline", "checkpoint", "batch_size", "run"):
         assert f"\n    {name} : " in (cs.sage.__doc__ or ""), name
     assert "removal" not in inspect.signature(cs.mean_importance).parameters
-    assert inspect.signature(cs.conditional_permutation_test).parameters["removal"].default == "copula"
+    assert inspect.signature(cs.conditional_permutation_importance).parameters["removal"].default == "copula"
 
 
 def test_the_look_at_the_manifold_can_be_switched_off() -> None:

@@ -194,7 +194,7 @@ def test_value_label_is_in_units_of_the_loss() -> None:
     ("measure", "values_are", "loss", "label"),
     [
         ("shapley effects", "variance", "squared error", "Shapley effect (variance of the output)"),
-        ("permutation test", "gain", "zero one", "Permutation test (in units of zero one)"),
+        ("permutation importance", "gain", "zero one", "Permutation importance (in units of zero one)"),
         ("gini importance", "heuristic", "", "Gini importance"),
     ],
 )

@@ -28,7 +28,7 @@ NAMES = ("a", "b", "c", "d")
 ORDER = ["c", "a", "d", "b"]  # by the first row
 VALUES = {
     "sage": (0.1, -0.6, 0.5, 0.02),
-    "permutation test": (0.3, 0.0, 0.2, -0.1),
+    "permutation importance": (0.3, 0.0, 0.2, -0.1),
     "gini importance": (5.0, 1.0, 9.0, 0.0),
 }
 
@@ -97,7 +97,7 @@ def note_of(figure: Any) -> str:
 
 def test_every_panel_has_the_bars_of_its_measure_in_the_order_of_the_first() -> None:
     axes = side_by_side(three())
-    assert [ax.get_title() for ax in axes] == ["sage", "permutation test", "gini importance\n(heuristic)"]
+    assert [ax.get_title() for ax in axes] == ["sage", "permutation\nimportance", "gini importance\n(heuristic)"]
     for ax, values in zip(axes, VALUES.values(), strict=True):
         by_name = dict(zip(NAMES, values, strict=True))
         assert widths(ax) == [by_name[name] for name in ORDER]
@@ -124,7 +124,7 @@ def test_ranks_stand_at_the_right_and_clear_of_bars() -> None:
 def test_intervals_are_drawn_where_they_are_known() -> None:
     found = three()
     axes = side_by_side(found, level=0.8)
-    low, high = found["permutation test"].interval(0.8)
+    low, high = found["permutation importance"].interval(0.8)
     segments = np.array(axes[1].collections[0].get_segments())[:, :, 0]  # (4, 2)
     order = [NAMES.index(name) for name in ORDER]
     np.testing.assert_allclose(segments, np.column_stack([low, high])[order], rtol=1e-12)
@@ -208,7 +208,7 @@ def test_map_shows_the_ranks_features_by_measures() -> None:
     expected = found.ranks().loc[ORDER].to_numpy()
     np.testing.assert_array_equal(ax.images[0].get_array(), expected)
     assert names_on(ax.yaxis) == ORDER
-    assert names_on(ax.xaxis) == ["sage", "permutation test", "gini importance*"]
+    assert names_on(ax.xaxis) == ["sage", "permutation importance", "gini importance*"]
     shown = np.array([int(text.rstrip("−")) for text in texts(ax, "rank")]).reshape(4, 3)
     np.testing.assert_array_equal(shown, expected)
 

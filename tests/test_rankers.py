@@ -78,7 +78,7 @@ def test_a_ranker_is_refused_with_what_to_do(ranker, loss, data):
 
 
 @pytest.mark.needs("lightgbm")
-@pytest.mark.parametrize("name", ["permutation test", "mean importance", "mean loss shap"])
+@pytest.mark.parametrize("name", ["permutation importance", "mean importance", "mean loss shap"])
 def test_so_do_the_other_measures_of_a_model(name, data):
     X, y = data
     with pytest.raises(InputError, match="a ranker"):

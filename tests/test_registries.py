@@ -203,8 +203,8 @@ def test_docstrings_name_all_rows() -> None:
     assert "{" not in doc.split("Returns")[0]
 
 
-def test_the_conditional_permutation_test_names_the_removals_that_draw_given_the_others() -> None:
-    doc = (cs.conditional_permutation_test.__doc__ or "").split("removal :")[1].split(" :")[0]
+def test_the_conditional_permutation_importance_names_the_removals_that_draw_given_the_others() -> None:
+    doc = (cs.conditional_permutation_importance.__doc__ or "").split("removal :")[1].split(" :")[0]
     for row in REMOVALS.values():
         assert (f'"{row.name}"' in doc) == (row.is_conditional and row.can_draw), row.name
 
@@ -246,14 +246,14 @@ def test_a_dummy_removal_has_the_rows_and_the_abilities_that_its_row_says(monkey
     assert "Background: 17 of the 60 rows of X" in " ".join(map(str, found.notes))
     assert name_of(FarRows(X)) == name_of("remote") == "far rows"
     with pytest.raises(InputError, match="ignores the other features"):
-        cs.conditional_permutation_test(linear, X, linear(X), removal="far rows")
+        cs.conditional_permutation_importance(linear, X, linear(X), removal="far rows")
     with pytest.raises(InputError, match="ignores the other features"):
-        cs.conditional_permutation_test(linear, X, linear(X), removal=FarRows(X))
+        cs.conditional_permutation_importance(linear, X, linear(X), removal=FarRows(X))
     with_rows(monkeypatch, REMOVALS, replace(FAR_ROWS, is_conditional=True, can_draw=False))
     with pytest.raises(InputError, match="draws no values"):
-        cs.conditional_permutation_test(linear, X, linear(X), removal=FarRows(X))
+        cs.conditional_permutation_importance(linear, X, linear(X), removal=FarRows(X))
     with_rows(monkeypatch, REMOVALS, replace(FAR_ROWS, is_conditional=True))
-    drawn = cs.conditional_permutation_test(linear, X, linear(X), removal="far rows", repeats=2, rng=0)
+    drawn = cs.conditional_permutation_importance(linear, X, linear(X), removal="far rows", repeats=2, rng=0)
     assert "as fitted" in drawn.meaning("rows")
     note = next(
         str(note)

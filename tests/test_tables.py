@@ -910,7 +910,7 @@ def test_a_run_encodes_each_table_once(removal, encoded):
 
 def test_a_table_that_is_its_own_background_is_encoded_once(encoded):
     X, y = mixed_frame(50)
-    for measure in (cs.sage, cs.mean_importance, cs.permutation_test):
+    for measure in (cs.sage, cs.mean_importance, cs.permutation_importance):
         encoded.clear()
         measure(lambda rows: rows["a"] + (rows["b"] == "x"), X, y, rng=0)
         assert encoded[:1] == [50]

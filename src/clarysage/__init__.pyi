@@ -4,8 +4,9 @@ from . import datasets as datasets
 from . import integrations as integrations
 from . import plots as plots
 from ._measures.aggregated_saliency import aggregated_saliency as aggregated_saliency
-from ._measures.feature_ablation import feature_ablation as feature_ablation
-from ._measures.feature_ablation import univariate_predictors as univariate_predictors
+from ._measures.drop_column import drop_column_importance as drop_column_importance
+from ._measures.drop_column import feature_ablation as feature_ablation
+from ._measures.drop_column import univariate_predictors as univariate_predictors
 from ._measures.importances import importance as importance
 from ._measures.importances import importances as importances
 from ._measures.interactions import interactions as interactions
@@ -17,8 +18,10 @@ from ._measures.mean_shap import mean_absolute_shap as mean_absolute_shap
 from ._measures.mean_shap import mean_loss_shap as mean_loss_shap
 from ._measures.off_manifold import off_manifold as off_manifold
 from ._measures.options import Run as Run
+from ._measures.perturbation import conditional_permutation_importance as conditional_permutation_importance
 from ._measures.perturbation import conditional_permutation_test as conditional_permutation_test
 from ._measures.perturbation import mean_importance as mean_importance
+from ._measures.perturbation import permutation_importance as permutation_importance
 from ._measures.perturbation import permutation_test as permutation_test
 from ._measures.removal_quality import removal_quality as removal_quality
 from ._measures.sage import game as game

@@ -105,6 +105,24 @@ class MethodRow:
         return loaded(self.source)()
 
 
+NAMES_IN_THE_PAPER = {  # of measures with names that are better known; files of earlier versions have the paper's
+    "permutation importance": "permutation test",
+    "conditional permutation importance": "conditional permutation test",
+    "drop column importance": "feature ablation",
+}
+
+
+def present_measure_name(name: str) -> str:
+    """Returns the present name of a measure, given that or the one in the paper.
+
+    Examples
+    --------
+    >>> present_measure_name("feature ablation"), present_measure_name("sage")
+    ('drop column importance', 'sage')
+    """
+    return next((present for present, in_paper in NAMES_IN_THE_PAPER.items() if in_paper == name), name)
+
+
 LOSSES: Registry[LossRow] = Registry(
     "loss",
     (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Generic, Protocol, TypeVar
 
-from clarysage.errors import InputError, PythonOnly, Words, resembling
+from clarysage.errors import InputError, PythonOnly, Words
 
 
 class Named(Protocol):
@@ -145,8 +146,14 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
     def unknown(self, name: object) -> InputError:
         """Returns the error about an unknown name."""
         valid: Words = [f"one of {', '.join(map(repr, self.names))}", PythonOnly(self._besides)]
-        similar = resembling(normalised(name), self.names) if isinstance(name, str) else ""
+        similar = self._resembling(name) if isinstance(name, str) else ""
         return InputError(self.argument, got=repr(name), wanted=valid, hint=similar)
+
+    def _resembling(self, name: str) -> str:
+        """Returns the names of rows with a name or an alias that is similar to a misspelled one."""
+        rows = {**{name: name for name in self.names}, **self._spellings}
+        close = get_close_matches(normalised(name), list(rows), n=2)
+        return " or ".join(dict.fromkeys(repr(rows[match]) for match in close))
 
     def row_of(self, value: object) -> RowType | None:
         """Returns the row of an object's class, or of a class; None if there is none. It imports nothing."""

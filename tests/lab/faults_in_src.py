@@ -885,8 +885,8 @@ FAULTS: tuple[Fault, ...] = (
         "repeats-ignored",
         OPTION,
         "_measures/perturbation.py",
-        'by_repeats("permutation test", model, X, y, data, run, loss, repeats,',
-        'by_repeats("permutation test", model, X, y, data, run, loss, None,',
+        '"permutation importance", model, X, y, data, run, loss, repeats, rows_to_draw',
+        '"permutation importance", model, X, y, data, run, loss, None, rows_to_draw',
     ),
     Fault(
         "scaled-ignored",

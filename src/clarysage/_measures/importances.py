@@ -70,7 +70,7 @@ def importance(
 
     Parameters
     ----------
-    name : "sage", "permutation test", ..., a name of :func:`clarysage.measures`
+    name : "sage", "permutation importance", ..., a name of :func:`clarysage.measures`
     model, X, y : as in :func:`~clarysage.sage`
     options : those that all measures share, as in :func:`~clarysage.sage`, and those of the measure's own function. A
         note in the explanation names shared options that this measure does not use, so that a loop over names can pass
@@ -147,8 +147,8 @@ def importances(
     learner, train : for these: the learner, default the model itself, and training data ``(X_train, y_train)``, default
         cross-fitting on X. Shapley net effects always fit linear models
     loss : as in :func:`~clarysage.sage`, the same for all
-    removal : the removal of SAGE and similar measures; the conditional permutation test uses its default if this is not
-        conditional
+    removal : the removal of SAGE and similar measures; the conditional permutation importance uses its default if this
+        is not conditional
     tolerance, budget, deadline : for each measure; a budget counts model rows, or fits
     rng : seed or Generator; all measures have the same seed
 

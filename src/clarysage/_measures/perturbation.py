@@ -36,7 +36,7 @@ EXACT = "values are exact, and take a fixed number of model rows"
 
 
 @overload
-def permutation_test(
+def permutation_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = ...,
@@ -48,7 +48,7 @@ def permutation_test(
 
 
 @overload
-def permutation_test(
+def permutation_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = ...,
@@ -65,7 +65,7 @@ def permutation_test(
         "check_manifold": "rows are drawn one by one",
     }
 )
-def permutation_test(
+def permutation_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = None,
@@ -74,14 +74,15 @@ def permutation_test(
     repeats: int | None = None,
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Permutation test: how much worse the model predicts if one feature is taken from a random row.
+    r"""Permutation importance: how much worse the model predicts if one feature is taken from a random row.
 
     .. math:: \phi_i = E_{XY}\big[ E_{X_i} [\ell(f(X_i, X_{D \setminus \{i\}}), Y)] \big] - E[\ell(f(X), Y)]
 
     with :math:`X_i` from its marginal distribution, and :math:`\phi_0 = \min_c E[\ell(c, Y)] - E[\ell(f(X), Y)] -
     \sum_i \phi_i` (Table 3), so that u(D) is the reduction of the loss from the best constant prediction to the model.
-    The loss is that of the prediction for each drawn row, not of their mean prediction: for an additive model whose
-    errors are independent of the features, squared error and independent features, a value is twice the SAGE value.
+    The paper calls it a permutation test. The loss is that of the prediction for each drawn row, not of their mean
+    prediction: for an additive model whose errors are independent of the features, squared error and independent
+    features, a value is twice the SAGE value.
 
     Parameters
     ----------
@@ -101,17 +102,19 @@ def permutation_test(
     Notes
     -----
     A feature that is redundant given the others gets a small value, and correlated features lead to rows unlike any
-    real one: see :func:`~clarysage.conditional_permutation_test`.
+    real one: see :func:`~clarysage.conditional_permutation_importance`.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> permutation_test(lambda X: 3 * X[:, 0] + X[:, 1], X, 3 * X[:, 0] + X[:, 1], rng=0).top(2)
+    >>> permutation_importance(lambda X: 3 * X[:, 0] + X[:, 1], X, 3 * X[:, 0] + X[:, 1], rng=0).top(2)
     ['x0', 'x1']
     """
     data, run = split_options(options)
-    return explain_by_repeats("permutation test", model, X, y, data, run, loss, repeats, rows_to_draw=ROWS_TO_DRAW)
+    return explain_by_repeats(
+        "permutation importance", model, X, y, data, run, loss, repeats, rows_to_draw=ROWS_TO_DRAW
+    )
 
 
 def explain_by_repeats(
@@ -125,7 +128,7 @@ def explain_by_repeats(
     repeats: int | None,
     **background_options: Any,
 ) -> Explanation | list[Explanation]:
-    """Returns the explanation of both permutation tests; ``background_options`` are those of :class:`Problem`."""
+    """Returns the explanation of both permutation importances; ``background_options`` are those of :class:`Problem`."""
     check_given(y)
     count = None if repeats is None else _count(repeats)
     runner = Runner.of(run, rules_of(run) if count is None else [])
@@ -177,7 +180,7 @@ def _count(repeats: Any) -> int:
 
 
 @overload
-def conditional_permutation_test(
+def conditional_permutation_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = ...,
@@ -189,7 +192,7 @@ def conditional_permutation_test(
 
 
 @overload
-def conditional_permutation_test(
+def conditional_permutation_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = ...,
@@ -201,7 +204,7 @@ def conditional_permutation_test(
 
 
 @with_shared_options(unused={"check_manifold": "features are drawn given the others"}, defaults={"removal": "copula"})
-def conditional_permutation_test(
+def conditional_permutation_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = None,
@@ -210,21 +213,21 @@ def conditional_permutation_test(
     repeats: int | None = None,
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Conditional permutation test: how much worse the model predicts if a feature is drawn given the others.
+    r"""Conditional permutation importance: how much worse the model predicts if a feature is drawn given the others.
 
     .. math:: \phi_i = E_{XY}\big[ E_{X_i | X_{D \setminus \{i\}}} [\ell(f(X_i, X_{D \setminus \{i\}}), Y)] \big]
         - E[\ell(f(X), Y)]
 
-    and :math:`\phi_0` as in :func:`~clarysage.permutation_test` (Table 3). The information that other features have
-    about a feature is kept: its value measures what it alone adds. Rows resemble real ones as far as the removal fits
-    the conditional distribution.
+    and :math:`\phi_0` as in :func:`~clarysage.permutation_importance` (Table 3). The information that other features
+    have about a feature is kept: its value measures what it alone adds. Rows resemble real ones as far as the removal
+    fits the conditional distribution.
 
     Parameters
     ----------
     removal : how a feature is drawn given the others: {drawing}; or an object such as ``Gaussian(X_train)``. The
         default, "copula", works for columns of any type. A surrogate cannot draw values
     background : rows that the removal learns from; default X itself, or a random sample of 4,096 rows
-    model, X, y, loss, repeats : as in :func:`~clarysage.permutation_test`
+    model, X, y, loss, repeats : as in :func:`~clarysage.permutation_importance`
 
     Returns
     -------
@@ -236,7 +239,7 @@ def conditional_permutation_test(
     >>> x = np.random.default_rng(0).normal(size=(400, 1))
     >>> X = np.hstack([x, x + 0.1 * np.random.default_rng(1).normal(size=(400, 1))])
     >>> f = lambda X: X[:, 0] + X[:, 1]
-    >>> given = conditional_permutation_test(f, X, f(X), removal="gaussian", rng=0)
+    >>> given = conditional_permutation_importance(f, X, f(X), removal="gaussian", rng=0)
     >>> bool((given.values < 0.05).all())  # each can be predicted from the other
     True
     """
@@ -244,7 +247,7 @@ def conditional_permutation_test(
     data.setdefault("removal", "copula")
     _check_that_draws(data["removal"])
     return explain_by_repeats(
-        "conditional permutation test",
+        "conditional permutation importance",
         model,
         X,
         y,
@@ -254,6 +257,10 @@ def conditional_permutation_test(
         repeats,
         candidates=removals_that_draw_given_others(),
     )
+
+
+permutation_test = permutation_importance  # as the paper calls them
+conditional_permutation_test = conditional_permutation_importance
 
 
 def _check_that_draws(removal: Any) -> None:
@@ -274,7 +281,7 @@ def _check_that_draws(removal: Any) -> None:
         "removal",
         got=f"{row.name!r}, which ignores the other features",
         wanted=expected,
-        hint=[Call("cs.permutation_test", "model, X, y"), Or(), "cs.mean_importance for a baseline"],
+        hint=[Call("cs.permutation_importance", "model, X, y"), Or(), "cs.mean_importance for a baseline"],
     )
 
 
@@ -319,7 +326,7 @@ def mean_importance(
 
     .. math:: \phi_i = E[\ell(f(E[X_i], X_{D \setminus \{i\}}), Y)] - E[\ell(f(X), Y)]
 
-    and :math:`\phi_0` as in :func:`~clarysage.permutation_test` (Table 3). A category is set to the most
+    and :math:`\phi_0` as in :func:`~clarysage.permutation_importance` (Table 3). A category is set to the most
     frequent one. Values are exact for the given rows; intervals are about the population of rows.
 
     Parameters

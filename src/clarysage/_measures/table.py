@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from clarysage.catalogue import NAMES_IN_THE_PAPER
 from clarysage.errors import InputError
 from clarysage.registry import Registry, loaded
 
@@ -138,31 +139,34 @@ MEASURES: Registry[Measure] = Registry(
             own_learners="linear models",
         ),
         Measure(
-            "feature ablation",
-            "Feature ablation: how much the {loss} of a learner increases without each feature",
+            "drop column importance",
+            "Drop-column importance: how much the {loss} of a learner increases without each feature",
             "++-+~",
             "v",
             ALL_OR_ALL_BUT_ONE,
             THE_REST,
             refits=True,
             fits="one by one",
+            aliases=(NAMES_IN_THE_PAPER["drop column importance"], "loco", "leave one covariate out"),
         ),
         Measure(
-            "permutation test",
-            "Permutation test: how much the model's {loss} increases when a feature is drawn at random",
+            "permutation importance",
+            "Permutation importance: how much the model's {loss} increases when a feature is drawn at random",
             "++-~+",
             "v_f",
             ALL_OR_ALL_BUT_ONE,
             THE_REST,
+            aliases=(NAMES_IN_THE_PAPER["permutation importance"], "pfi"),
         ),
         Measure(
-            "conditional permutation test",
-            "Conditional permutation test: how much the model's {loss} increases when a feature is drawn at random, "
-            "given the others",
+            "conditional permutation importance",
+            "Conditional permutation importance: how much the model's {loss} increases when a feature is drawn at "
+            "random, given the others",
             "++-++",
             "v_f",
             ALL_OR_ALL_BUT_ONE,
             THE_REST,
+            aliases=(NAMES_IN_THE_PAPER["conditional permutation importance"], "cfi"),
         ),
         Measure(
             "mean importance",
@@ -285,7 +289,7 @@ def expected_fits(measure: Any, players: int, folds: int = 5) -> int | None:
 
     Examples
     --------
-    >>> expected_fits("feature ablation", players=8), expected_fits("shapley net effects", players=4)
+    >>> expected_fits("drop column importance", players=8), expected_fits("shapley net effects", players=4)
     (45, 75)
     """
     row = as_measure(measure)

@@ -227,7 +227,7 @@ def shapley_net_effects(
         and an indicator; numbers are standardised
     learner : a linear model such as ``Ridge()``, instead of linear regression for numbers, or logistic regression for
         classes (with cross entropy, unless another loss is given). It is fitted on these columns
-    train, folds, groups, loss, sample_weight : as in :func:`~clarysage.feature_ablation`
+    train, folds, groups, loss, sample_weight : as in :func:`~clarysage.drop_column_importance`
     method : as in :func:`~clarysage.universal_power`; all subsets are fitted if they are few, else a sample of them
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values,
         at this many fits of the learner, or after this many seconds, whichever comes first

@@ -36,7 +36,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "measures": (
         "clarysage measures --list",
         "clarysage measures model.skops test.csv --target price --plot measures.png --html measures.html",
-        'clarysage measures model.skops test.csv --target price --only "sage,permutation test"',
+        'clarysage measures model.skops test.csv --target price --only "sage,permutation importance"',
     ),
     "compare": (
         "clarysage compare before.json after.json",

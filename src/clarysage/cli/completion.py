@@ -57,7 +57,7 @@ def complete_measures(incomplete: str) -> list[str]:
     Examples
     --------
     >>> complete_measures("sage,perm")
-    ['sage,permutation-test']
+    ['sage,permutation-importance']
     """
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in _starting(last, registry("measure").names)]

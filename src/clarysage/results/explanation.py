@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from clarysage._utils.display import shortened
-from clarysage.catalogue import ABOUT
+from clarysage.catalogue import ABOUT, present_measure_name
 from clarysage.codec import ON_REQUEST, Array, freeze_arrays, read_only, require
 from clarysage.errors import InputError, Note, Or, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
@@ -152,6 +152,7 @@ class Explanation(Result):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notes", tuple(map(as_note, self.notes)))
+        object.__setattr__(self, "measure", present_measure_name(self.measure))
         if self.dof is None:
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
         p = len(self.feature_names)

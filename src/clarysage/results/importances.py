@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clarysage._utils.display import shortened, visible
+from clarysage.catalogue import present_measure_name
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, resembling
 from clarysage.results.explanation import MOST_DRAWN, Explanation
@@ -94,7 +95,7 @@ class Traits:
 @file_format("importances", "importance values by several measures, side by side")
 @dataclass(frozen=True, eq=False, repr=False)
 class Importances(Result, Mapping[str, Explanation]):
-    """Explanations of one model by several measures, by name: ``importances["permutation test"]``.
+    """Explanations of one model by several measures, by name: ``importances["permutation importance"]``.
 
     Attributes
     ----------
@@ -113,15 +114,17 @@ class Importances(Result, Mapping[str, Explanation]):
     left_out: Mapping[str, Note] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check(self.explanations, self.traits)
         object.__setattr__(self, "left_out", {name: as_note(why) for name, why in self.left_out.items()})
-        for name in ("explanations", "traits", "left_out"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        for part in ("explanations", "traits", "left_out"):
+            by_name = {present_measure_name(name): entry for name, entry in getattr(self, part).items()}
+            object.__setattr__(self, part, MappingProxyType(by_name))
+        _check(self.explanations, self.traits)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Importances, (dict(self.explanations), dict(self.traits), dict(self.left_out))
 
     def __getitem__(self, name: str) -> Explanation:
+        name = present_measure_name(name)
         if name not in self.explanations:
             available = f"one of {', '.join(map(repr, self.explanations))}"
             why = str(self.left_out.get(name, "")).rstrip(".")

@@ -53,7 +53,7 @@ def measures(
             metavar="NAME,NAME,...",
             show_default=False,
             autocompletion=complete_measures,
-            help='Compute only these measures, such as "sage,permutation test". Default: all that apply.',
+            help='Compute only these measures, such as "sage,permutation importance". Default: all that apply.',
         ),
     ] = None,
     refits: Annotated[

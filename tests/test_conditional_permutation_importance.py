@@ -1,4 +1,4 @@
-"""The conditional permutation test: closed forms, every removal that draws, and those that do not."""
+"""The conditional permutation importance: closed forms, every removal that draws, and those that do not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_linear_models_lose_twice_the_variance_that_others_leave(seed):
     # the law is fitted to many rows, so that its own error is small beside that of the draws
     X, y = problem(seed, n=1000)
     law = problem(seed + 1, n=200_000)[0]
-    found = cs.conditional_permutation_test(linear, X, y, removal=Gaussian(law, draws=4096, rng=seed), rng=seed)
+    found = cs.conditional_permutation_importance(linear, X, y, removal=Gaussian(law, draws=4096, rng=seed), rng=seed)
     about = found.targets["population"]
     assert (np.abs(about.values - 2 * BETA**2 * GIVEN) <= FAR * about.std_error).all()
 
@@ -47,7 +47,7 @@ def test_a_linear_model_of_known_structure_is_drawn_for_too(seed):
     X, y = problem(seed)
     model = LinearRegression().fit(X, y)
     inside, asked = (
-        cs.conditional_permutation_test(f, X, y, removal="gaussian", repeats=8, rng=seed)
+        cs.conditional_permutation_importance(f, X, y, removal="gaussian", repeats=8, rng=seed)
         for f in (model, lambda rows: model.predict(rows))
     )
     np.testing.assert_allclose(inside.values, asked.values, rtol=1e-9)
@@ -58,8 +58,8 @@ def test_a_linear_model_of_known_structure_is_drawn_for_too(seed):
 @pytest.mark.parametrize("removal", ["gaussian", "copula", "auto conditional"])
 def test_what_others_tell_of_a_feature_is_not_lost(seed, removal):
     X, y = problem(seed, n=1500)
-    found = cs.conditional_permutation_test(linear, X, y, removal=removal, rng=seed)
-    free = cs.permutation_test(linear, X, y, rng=seed)
+    found = cs.conditional_permutation_importance(linear, X, y, removal=removal, rng=seed)
+    free = cs.permutation_importance(linear, X, y, rng=seed)
     np.testing.assert_allclose(found.values, 2 * BETA**2 * GIVEN, rtol=0.25)
     assert found.values[0] < free.values[0] / 2
 
@@ -72,7 +72,7 @@ def test_rows_that_are_chosen_are_drawn_by_their_weights(seed, removal):
     X, y = problem(seed, n=60)
     B = problem(seed + 1, n=80)[0]
     f = lambda rows: np.sin(rows[:, 0]) * rows[:, 1] + rows[:, 2]  # noqa: E731
-    found = cs.conditional_permutation_test(f, X, y, removal=removal(B), repeats=300, rng=seed)
+    found = cs.conditional_permutation_importance(f, X, y, removal=removal(B), repeats=300, rng=seed)
     f_S = removal(B).restrict(f, X)
     wanted = []
     for column in range(3):
@@ -90,7 +90,7 @@ def test_drawn_rows_are_those_that_mean_predictions_average_over(seed, removal):
     X, y = problem(seed, n=40)
     f = lambda rows: np.sin(rows[:, 0]) * rows[:, 1] + rows[:, 2]  # noqa: E731
     q = removal(problem(seed + 1, n=200)[0].round(1), draws=16)  # rounded, so that there are ties
-    found = cs.conditional_permutation_test(f, X, y, removal=q, repeats=300, rng=seed)
+    found = cs.conditional_permutation_importance(f, X, y, removal=q, repeats=300, rng=seed)
     f_S = q.restrict(f, X)
     wanted = []
     for column in range(3):
@@ -108,12 +108,12 @@ def test_every_removal_shares_out_rows_and_counts_them(seed, removal):
         asked.append(len(rows))
         return linear(rows)
 
-    found = cs.conditional_permutation_test(model, X, y, removal=removal, repeats=5, rng=seed)
+    found = cs.conditional_permutation_importance(model, X, y, removal=removal, repeats=5, rng=seed)
     assert found.removal == removal
     assert sum(asked) == found.model_rows
     assert found.constant == pytest.approx(found.total - found.values.sum())
     assert (found.values[:2] > 0).all()
-    again = cs.conditional_permutation_test(linear, X, y, removal=removal, repeats=5, n_jobs=2, rng=seed)
+    again = cs.conditional_permutation_importance(linear, X, y, removal=removal, repeats=5, n_jobs=2, rng=seed)
     np.testing.assert_array_equal(found.values, again.values)
     np.testing.assert_array_equal(found.targets["rows"].std_error, again.targets["rows"].std_error)
 
@@ -133,8 +133,8 @@ def test_columns_of_any_kind_by_default(seed):
     def model(rows):
         return (rows["kind"] == "large").to_numpy() + np.nan_to_num(rows["size"].to_numpy(dtype=float))
 
-    found = cs.conditional_permutation_test(model, X, model(X), rng=seed)
-    free = cs.permutation_test(model, X, model(X), rng=seed)
+    found = cs.conditional_permutation_importance(model, X, model(X), rng=seed)
+    free = cs.permutation_importance(model, X, model(X), rng=seed)
     assert found.removal == "copula"
     assert (found.values[:2] < 0.7 * free.values[:2]).all()
     assert found.values[2] == 0
@@ -143,10 +143,12 @@ def test_columns_of_any_kind_by_default(seed):
 @pytest.mark.parametrize("removal", REMOVALS)
 def test_groups_and_one_player_alone(seed, removal):
     X, y = problem(seed, n=100)
-    pair = cs.conditional_permutation_test(linear, X, y, removal=removal, groups={"pair": [0, 1]}, repeats=5, rng=seed)
+    pair = cs.conditional_permutation_importance(
+        linear, X, y, removal=removal, groups={"pair": [0, 1]}, repeats=5, rng=seed
+    )
     assert pair.feature_names == ("pair", "x2")
     both = {"all": [0, 1, 2]}
-    whole = cs.conditional_permutation_test(linear, X, y, removal=removal, groups=both, repeats=20, rng=seed)
+    whole = cs.conditional_permutation_importance(linear, X, y, removal=removal, groups=both, repeats=20, rng=seed)
     # nothing is known: the law of all columns, as fitted; about twice the variance of the model
     assert whole.values[0] == pytest.approx(2 * linear(X).var(), rel=0.5)
 
@@ -156,7 +158,7 @@ def test_a_feature_that_is_known_from_others_is_worth_nothing(seed):
     X = np.column_stack([x, -x, np.random.default_rng([seed, 7]).normal(size=400)])
     y = X[:, 0] + X[:, 2]
     f = lambda rows: rows[:, 0] + rows[:, 2]  # noqa: E731
-    found = cs.conditional_permutation_test(f, X, y, removal="gaussian", rng=seed)
+    found = cs.conditional_permutation_importance(f, X, y, removal="gaussian", rng=seed)
     assert abs(found.values[0]) < 1e-6
     assert found.values[2] > 1
 
@@ -194,22 +196,22 @@ def test_intervals_about_data_rows_and_endless_draws_hold(seed):
 @pytest.mark.parametrize("removal", ["marginal", "product of marginals", "baseline"])
 def test_removals_that_do_not_look_at_other_features_are_refused(removal):
     X, y = problem(0, n=50)
-    with pytest.raises(InputError, match="permutation_test"):
-        cs.conditional_permutation_test(linear, X, y, removal=removal)
+    with pytest.raises(InputError, match="permutation_importance"):
+        cs.conditional_permutation_importance(linear, X, y, removal=removal)
 
 
 @pytest.mark.parametrize("removal", [cs.Marginal, cs.ProductOfMarginals])
 def test_objects_that_do_not_look_at_other_features_are_refused(removal):
     X, y = problem(0, n=50)
-    with pytest.raises(InputError, match="permutation_test"):
-        cs.conditional_permutation_test(linear, X, y, removal=removal(X))
+    with pytest.raises(InputError, match="permutation_importance"):
+        cs.conditional_permutation_importance(linear, X, y, removal=removal(X))
 
 
 def test_a_surrogate_has_nothing_to_draw():
     X, y = problem(0, n=50)
     for removal in ("surrogate", "Surrogate", cs.Surrogate(X)):
         with pytest.raises(InputError, match="copula"):
-            cs.conditional_permutation_test(linear, X, y, removal=removal)
+            cs.conditional_permutation_importance(linear, X, y, removal=removal)
     with pytest.raises(InputError, match="draws no values"):
         SingleDraws.of(cs.Surrogate(X).restrict(linear, X), "squared error", X, y)
 
@@ -217,21 +219,21 @@ def test_a_surrogate_has_nothing_to_draw():
 def test_bad_inputs_are_named():
     X, y = problem(0, n=50)
     with pytest.raises(InputError, match="removal"):
-        cs.conditional_permutation_test(linear, X, y, removal="copulae")
+        cs.conditional_permutation_importance(linear, X, y, removal="copulae")
     with pytest.raises(InputError, match="removal"):
-        cs.conditional_permutation_test(linear, X, y, removal=3)
+        cs.conditional_permutation_importance(linear, X, y, removal=3)
     with pytest.raises(InputError, match="background"):
-        cs.conditional_permutation_test(linear, X, y, removal=Gaussian(X), background=X)
+        cs.conditional_permutation_importance(linear, X, y, removal=Gaussian(X), background=X)
     with pytest.raises(InputError, match="y"):
-        cs.conditional_permutation_test(linear, X)
+        cs.conditional_permutation_importance(linear, X)
 
 
 def test_auto_conditional_does_not_choose_a_surrogate(seed):
     X, y = problem(seed, n=300)
-    found = cs.conditional_permutation_test(linear, X, y, removal="auto conditional", repeats=5, rng=seed)
+    found = cs.conditional_permutation_importance(linear, X, y, removal="auto conditional", repeats=5, rng=seed)
     assert found.removal in REMOVALS
     note = next(note for note in found.notes if "was chosen: mean squared error" in note)
     assert "surrogate" not in note
-    named = cs.conditional_permutation_test(linear, X, y, removal=found.removal, repeats=5, rng=seed)
+    named = cs.conditional_permutation_importance(linear, X, y, removal=found.removal, repeats=5, rng=seed)
     np.testing.assert_array_equal(found.values, named.values)
     assert found.model_rows > named.model_rows  # those of the choice

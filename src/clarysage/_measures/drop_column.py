@@ -1,4 +1,4 @@
-"""Feature ablation (drop-column importance; LOCO, Lei et al. 2018) and univariate predictors, on one feature alone.
+"""Drop-column importance (LOCO, Lei et al. 2018) and univariate predictors, on one feature alone.
 
 References
 ----------
@@ -46,7 +46,7 @@ FIXED_NUMBER_OF_FITS: dict[str, str] = dict.fromkeys(
 
 
 @overload
-def feature_ablation(
+def drop_column_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = ...,
@@ -57,7 +57,7 @@ def feature_ablation(
 
 
 @overload
-def feature_ablation(
+def drop_column_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = ...,
@@ -68,7 +68,7 @@ def feature_ablation(
 
 
 @with_shared_options(unused={**UNUSED_BY_REFITS, **FIXED_NUMBER_OF_FITS})
-def feature_ablation(
+def drop_column_importance(
     model: ModelLike,
     X: TableLike,
     y: TargetLike | None = None,
@@ -79,13 +79,13 @@ def feature_ablation(
     loss: LossLike | LossList = "auto",
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Feature ablation: how much worse a learner predicts if it is fitted without a feature (LOCO).
+    r"""Drop-column importance (LOCO): how much worse a learner predicts if it is fitted without a feature.
 
     .. math:: \phi_i = E[\ell(f_i(X_{D \setminus \{i\}}), Y)] - E[\ell(f(X), Y)], \qquad
         \phi_0 = v(D) - \sum_i \phi_i    (Table 3)
 
-    f is the learner fitted on all features and f_i on all but one; v(D) is the loss of the best constant prediction
-    minus that of f. Losses are those of rows that a learner was not fitted on.
+    The paper calls it feature ablation. f is the learner fitted on all features and f_i on all but one; v(D) is the
+    loss of the best constant prediction minus that of f. Losses are those of rows that a learner was not fitted on.
 
     Parameters
     ----------
@@ -121,15 +121,28 @@ def feature_ablation(
     >>> from sklearn.linear_model import LinearRegression
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> y = 3 * X[:, 0] + X[:, 1]
-    >>> explanation = feature_ablation(LinearRegression().fit(X, y), X, y, rng=0)
+    >>> explanation = drop_column_importance(LinearRegression().fit(X, y), X, y, rng=0)
     >>> explanation.top(2), explanation.fits
     (['x0', 'x1'], 20)
     """
     data, run = split_options(options)
     explanations = explain_one_by_one(
-        "feature ablation", LEAVE_ONE_OUT, model, X, y, data, run, learner=learner, train=train, folds=folds, loss=loss
+        "drop column importance",
+        LEAVE_ONE_OUT,
+        model,
+        X,
+        y,
+        data,
+        run,
+        learner=learner,
+        train=train,
+        folds=folds,
+        loss=loss,
     )
     return with_constant(explanations) if isinstance(explanations, list) else with_constant([explanations])[0]
+
+
+feature_ablation = drop_column_importance  # as the paper calls it
 
 
 @overload
@@ -175,7 +188,7 @@ def univariate_predictors(
 
     Parameters
     ----------
-    model, X, y, learner, train, folds, loss, sample_weight : as in :func:`~clarysage.feature_ablation`
+    model, X, y, learner, train, folds, loss, sample_weight : as in :func:`~clarysage.drop_column_importance`
     groups : mapping of names to columns that learners are fitted on together; every other column is used alone
 
     Returns

@@ -1,4 +1,4 @@
-"""The permutation test: closed forms, enumeration, scikit-learn, intervals, and the ways it is asked for."""
+"""The permutation importance: closed forms, enumeration, scikit-learn, intervals, and the ways it is asked for."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_an_own_row_among_the_background_is_made_up_for_in_the_population(others
     X, y = problem(seed, n=12)
     background = np.vstack([X, problem(seed + 1, n=others)[0]]) if others else X
     m = len(background)
-    found = cs.permutation_test(linear, X, y, background=background, rng=seed)
+    found = cs.permutation_importance(linear, X, y, background=background, rng=seed)
     np.testing.assert_allclose(found.target("population").values, found.values * m / (m - 1), rtol=1e-9)
-    fresh = cs.permutation_test(linear, X, y, background=background + 1e-3, rng=seed)
+    fresh = cs.permutation_importance(linear, X, y, background=background + 1e-3, rng=seed)
     np.testing.assert_allclose(fresh.target("population").values, fresh.values, rtol=1e-12)
 
 
@@ -83,7 +83,7 @@ def near(explanation, wanted, about="data"):
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 def test_linear_models_lose_twice_the_variance_that_a_feature_brings(seed, correlation):
     X, y = problem(seed, n=2000, correlation=correlation)
-    found = cs.permutation_test(linear, X, y, rng=seed)
+    found = cs.permutation_importance(linear, X, y, rng=seed)
     near(found, 2 * BETA**2, "population")  # whatever the correlation
 
 
@@ -92,7 +92,7 @@ def test_values_are_those_of_all_pairs_of_rows(seed, overlap):
     X, y = problem(seed, n=40)
     B = X[:25] if overlap else problem(seed + 1, n=25)[0]
     f = lambda rows: np.sin(rows[:, 0]) * rows[:, 1] + rows[:, 2] ** 2  # noqa: E731
-    found = cs.permutation_test(f, X, y, background=B, repeats=400, rng=seed)
+    found = cs.permutation_importance(f, X, y, background=B, repeats=400, rng=seed)
     near(found, enumerated(f, square, X, y, B))
     assert found.values[3] == found.std_error[3] == 0
     if overlap:  # of other rows, an example's own left out
@@ -107,14 +107,14 @@ def test_values_are_those_of_all_pairs_of_rows(seed, overlap):
         assert (np.abs(off) <= FAR * np.maximum(found.std_error, 1e-12) * 25 / 24).all()
 
 
-def test_a_permutation_test_of_an_additive_model_is_twice_its_sage_values(seed):
+def test_a_permutation_importance_of_an_additive_model_is_twice_its_sage_values(seed):
     # with independent features and errors that know nothing of them, under squared error:
     # E[(g(X') - g(X) + e)^2] - E[e^2] = 2 Var g, where SAGE has Var g
     rng = np.random.default_rng([seed, 3])
     X = rng.normal(size=(3000, 3))
     f = lambda rows: np.exp(rows[:, 0] / 2) + np.abs(rows[:, 1]) + 0.5 * rows[:, 2]  # noqa: E731
     y = f(X) + rng.normal(size=len(X))
-    found = cs.permutation_test(f, X, y, rng=seed)
+    found = cs.permutation_importance(f, X, y, rng=seed)
     sage = cs.sage(f, X, y, background=X[:1000], rng=seed)
     whole = np.hypot(found.targets["population"].std_error, 2 * sage.targets["population"].std_error)
     off = found.targets["population"].values - 2 * sage.targets["population"].values
@@ -163,7 +163,7 @@ def test_scikit_learn_agrees(seed, kind):
     else:
         model, loss, scoring, y = LogisticRegression(), "cross entropy", "neg_log_loss", y > 0
     model.fit(X, y)
-    ours = cs.permutation_test(model, X, y, loss=loss, repeats=60, rng=seed)
+    ours = cs.permutation_importance(model, X, y, loss=loss, repeats=60, rng=seed)
     theirs = permutation_importance(model, X, y, scoring=scoring, n_repeats=60, random_state=seed)
     error = np.hypot(ours.std_error, theirs.importances_std / np.sqrt(60))
     assert (np.abs(ours.values - theirs.importances_mean) <= FAR * error).all()
@@ -174,7 +174,7 @@ def test_scikit_learn_agrees(seed, kind):
 def test_u_of_everything_is_what_the_model_saves_over_the_best_constant(seed):
     X, y = problem(seed)
     shifted = lambda rows: linear(rows) + 1  # noqa: E731
-    squared, absolute = cs.permutation_test(shifted, X, y, loss=["squared error", "absolute error"], rng=seed)
+    squared, absolute = cs.permutation_importance(shifted, X, y, loss=["squared error", "absolute error"], rng=seed)
     for found, base, loss in (
         (squared, y.var(), square(y, shifted(X)).mean()),
         (absolute, np.abs(y - np.median(y)).mean(), np.abs(y - shifted(X)).mean()),
@@ -186,7 +186,7 @@ def test_u_of_everything_is_what_the_model_saves_over_the_best_constant(seed):
         assert found.power([1, 2, 3]) == pytest.approx(found.total - found.values[0])
     assert squared.loss == "squared error"
     assert absolute.loss == "absolute error"
-    alone = cs.permutation_test(shifted, X, y, loss="absolute error", rng=seed, repeats=squared.draws // len(X))
+    alone = cs.permutation_importance(shifted, X, y, loss="absolute error", rng=seed, repeats=squared.draws // len(X))
     np.testing.assert_array_equal(alone.values, absolute.values)  # one pass over the same draws
     assert not any("correction" in note for note in absolute.notes)
 
@@ -195,7 +195,7 @@ def test_groups_are_drawn_together(seed):
     X, y = problem(seed, n=60)
     B = problem(seed + 1, n=30)[0]
     f = lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2]  # noqa: E731
-    found = cs.permutation_test(f, X, y, background=B, groups={"both": [0, 1]}, repeats=300, rng=seed)
+    found = cs.permutation_importance(f, X, y, background=B, groups={"both": [0, 1]}, repeats=300, rng=seed)
     assert found.feature_names == ("both", "x2", "x3")
     near(found, enumerated(f, square, X, y, B, groups=[[0, 1], [2], [3]]))
 
@@ -203,7 +203,7 @@ def test_groups_are_drawn_together(seed):
 def test_one_player_has_it_all_and_everything_is_drawn(seed):
     X, y = problem(seed, n=60)
     B = problem(seed + 1, n=30)[0]
-    found = cs.permutation_test(linear, X, y, background=B, groups={"all": [0, 1, 2, 3]}, repeats=300, rng=seed)
+    found = cs.permutation_importance(linear, X, y, background=B, groups={"all": [0, 1, 2, 3]}, repeats=300, rng=seed)
     near(found, enumerated(linear, square, X, y, B, groups=[[0, 1, 2, 3]]))
     assert found.power(["all"]) == pytest.approx(found.total)
 
@@ -212,8 +212,8 @@ def test_whole_weights_are_rows_repeated(seed):
     X, y = problem(seed, n=50)
     B = problem(seed + 1, n=30)[0]
     often = np.random.default_rng(seed).integers(0, 4, size=50)
-    weighed = cs.permutation_test(linear, X, y, background=B, sample_weight=often, repeats=200, rng=seed)
-    repeated = cs.permutation_test(
+    weighed = cs.permutation_importance(linear, X, y, background=B, sample_weight=often, repeats=200, rng=seed)
+    repeated = cs.permutation_importance(
         linear, np.repeat(X, often, axis=0), np.repeat(y, often), background=B, repeats=200, rng=seed + 1
     )
     near(weighed, enumerated(linear, square, X, y, B, weights=often.astype(float)))
@@ -262,7 +262,7 @@ def test_few_examples_beside_many_background_rows_take_little_memory(seed):
     B = problem(seed + 1, n=20_000)[0]
     tracemalloc.start()
     try:
-        cs.permutation_test(linear, X, y, background=B, repeats=2048, rng=seed)
+        cs.permutation_importance(linear, X, y, background=B, repeats=2048, rng=seed)
         assert tracemalloc.get_traced_memory()[1] < 100e6  # rows by repeats would be 330 MB a player
     finally:
         tracemalloc.stop()
@@ -287,7 +287,7 @@ def test_multiclass_with_categories_in_pandas(seed):
         return 0.9 * p + 0.1 / 3
 
     f = cs.as_predictor(model, classes=["go", "stop", "wait"])
-    found = cs.permutation_test(f, X, y, loss="cross entropy", repeats=40, rng=seed)
+    found = cs.permutation_importance(f, X, y, loss="cross entropy", repeats=40, rng=seed)
     assert found.top(2) == ["colour", "size"]
     assert found.values[2] == 0
     codes = X["colour"].cat.codes.to_numpy()
@@ -313,8 +313,8 @@ def test_known_structure_gives_the_numbers_of_the_black_box(seed, kind):
     X, y = problem(seed, n=200)
     model = clone(MODELS[kind]).fit(X, y)
     options = {"background": X[:90], "repeats": 6, "rng": seed, "groups": {"pair": [1, 2]}}
-    inside = cs.permutation_test(model, X, y, **options)
-    asked = cs.permutation_test(lambda rows: model.predict(rows), X, y, **options)
+    inside = cs.permutation_importance(model, X, y, **options)
+    asked = cs.permutation_importance(lambda rows: model.predict(rows), X, y, **options)
     np.testing.assert_allclose(inside.values, asked.values, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(inside.std_error, asked.std_error, rtol=1e-5, atol=1e-9)
 
@@ -326,8 +326,8 @@ def test_structure_behind_a_pipeline_gives_the_numbers_of_the_black_box(seed):
     view = make_column_transformer((OneHotEncoder(), ["kind"]), (StandardScaler(), ["size"]))
     model = make_pipeline(view, LinearRegression()).fit(X, y)
     options = {"background": X[:60], "repeats": 5, "rng": seed}
-    inside = cs.permutation_test(model, X, y, **options)
-    asked = cs.permutation_test(lambda rows: model.predict(rows), X, y, **options)
+    inside = cs.permutation_importance(model, X, y, **options)
+    asked = cs.permutation_importance(lambda rows: model.predict(rows), X, y, **options)
     np.testing.assert_allclose(inside.values, asked.values, rtol=1e-9)
     assert Marginal(X[:60]).restrict(cs.as_predictor(model), X).native is not None
 
@@ -338,7 +338,9 @@ def test_a_classifier_with_structure_gives_the_numbers_of_the_black_box(seed):
     box = cs.as_predictor(lambda rows: model.predict_proba(rows), classes=[False, True])
     options = {"loss": ["brier", "zero one"], "repeats": 5, "rng": seed}
     for inside, asked in zip(
-        cs.permutation_test(model, X, y > 0, **options), cs.permutation_test(box, X, y > 0, **options), strict=True
+        cs.permutation_importance(model, X, y > 0, **options),
+        cs.permutation_importance(box, X, y > 0, **options),
+        strict=True,
     ):
         np.testing.assert_allclose(inside.values, asked.values, atol=1e-12)
 
@@ -387,11 +389,11 @@ def test_intervals_about_data_rows_and_population_hold(seed, n, m, repeats, over
 
 def test_intervals_about_the_population_know_of_the_background(seed):
     X, y = problem(seed, n=500)
-    few = cs.permutation_test(linear, X, y, background=problem(seed + 1, n=20)[0], rng=seed)
-    many = cs.permutation_test(linear, X, y, background=problem(seed + 1, n=500)[0], rng=seed)
+    few = cs.permutation_importance(linear, X, y, background=problem(seed + 1, n=20)[0], rng=seed)
+    many = cs.permutation_importance(linear, X, y, background=problem(seed + 1, n=500)[0], rng=seed)
     assert few.targets["population"].std_error[0] > 2 * few.targets["rows"].std_error[0]
     assert many.targets["population"].std_error[0] < few.targets["population"].std_error[0] / 2
-    one = cs.permutation_test(linear, X, y, background=X[:1], rng=seed)
+    one = cs.permutation_importance(linear, X, y, background=X[:1], rng=seed)
     assert set(one.targets) == {"rows"}
     assert one.std_error.max() == pytest.approx(0, abs=1e-12)
 
@@ -399,11 +401,11 @@ def test_intervals_about_the_population_know_of_the_background(seed):
 def test_repeats_are_made_as_asked_for(seed):
     X, y = problem(seed, n=50)
     for repeats in (2, 7, 30):
-        found = cs.permutation_test(linear, X, y, repeats=repeats, tolerance=None, rng=seed)
+        found = cs.permutation_importance(linear, X, y, repeats=repeats, tolerance=None, rng=seed)
         assert found.draws == repeats * 50
         assert found.stopped is StopReason.REPEATED
         assert not found.converged
-    by_tolerance = cs.permutation_test(linear, X, y, tolerance=0.02, rng=seed)
+    by_tolerance = cs.permutation_importance(linear, X, y, tolerance=0.02, rng=seed)
     assert by_tolerance.converged
     assert by_tolerance.draws >= 4096
     assert by_tolerance.std_error.max() <= 0.02 * np.ptp(by_tolerance.values)
@@ -411,18 +413,18 @@ def test_repeats_are_made_as_asked_for(seed):
 
 def test_budgets_deadlines_and_rules_end_runs(seed):
     X, y = problem(seed, n=50)
-    found = cs.permutation_test(linear, X, y, tolerance=1e-6, budget=5000, rng=seed)
+    found = cs.permutation_importance(linear, X, y, tolerance=1e-6, budget=5000, rng=seed)
     assert found.stopped is StopReason.BUDGET
     assert 4000 < found.model_rows <= 5000
-    found = cs.permutation_test(linear, X, y, repeats=1000, budget=5000, rng=seed)
+    found = cs.permutation_importance(linear, X, y, repeats=1000, budget=5000, rng=seed)
     assert found.stopped is StopReason.BUDGET
     with pytest.raises(InputError, match="budget"):
-        cs.permutation_test(linear, X, y, budget=300, rng=seed)
-    found = cs.permutation_test(linear, X, y, tolerance=1e-9, deadline=0.2, rng=seed)
+        cs.permutation_importance(linear, X, y, budget=300, rng=seed)
+    found = cs.permutation_importance(linear, X, y, tolerance=1e-9, deadline=0.2, rng=seed)
     assert found.stopped is StopReason.DEADLINE
-    found = cs.permutation_test(linear, X, y, tolerance=1e-9, stop=lambda found: found.draws > 900, rng=seed)
+    found = cs.permutation_importance(linear, X, y, tolerance=1e-9, stop=lambda found: found.draws > 900, rng=seed)
     assert found.stopped is StopReason.RULE
-    found = cs.permutation_test(linear, X, y, repeats=10**6, stop=cs.TopKnown(1), rng=seed)
+    found = cs.permutation_importance(linear, X, y, repeats=10**6, stop=cs.TopKnown(1), rng=seed)
     assert found.stopped is StopReason.TOP_KNOWN
 
 
@@ -434,14 +436,14 @@ def test_model_rows_are_those_that_the_model_was_asked_for(seed):
         asked.append(len(rows))
         return linear(rows)
 
-    found = cs.permutation_test(model, X, y, repeats=6, rng=seed)
+    found = cs.permutation_importance(model, X, y, repeats=6, rng=seed)
     assert sum(asked) == found.model_rows
     assert max(asked) >= 50  # a call a player and repeat, or fewer
 
 
 def test_the_number_of_jobs_changes_no_bit(seed):
     X, y = problem(seed, n=400)
-    one, two = (cs.permutation_test(linear, X, y, repeats=12, n_jobs=jobs, rng=seed) for jobs in (1, 2))
+    one, two = (cs.permutation_importance(linear, X, y, repeats=12, n_jobs=jobs, rng=seed) for jobs in (1, 2))
     np.testing.assert_array_equal(one.values, two.values)
     np.testing.assert_array_equal(one.std_error, two.std_error)
     for about in ("rows", "population"):
@@ -450,7 +452,7 @@ def test_the_number_of_jobs_changes_no_bit(seed):
 
 def test_a_constant_model_has_nothing_to_lose(seed):
     X, y = problem(seed, n=50)
-    found = cs.permutation_test(lambda rows: np.full(len(rows), 2.0), X, y, rng=seed)
+    found = cs.permutation_importance(lambda rows: np.full(len(rows), 2.0), X, y, rng=seed)
     assert found.stopped is StopReason.NO_EFFECT
     assert (found.values == 0).all()
     assert found.constant == pytest.approx(found.total)
@@ -458,7 +460,7 @@ def test_a_constant_model_has_nothing_to_lose(seed):
 
 def test_losses_that_cancel_out_are_not_taken_for_none():
     X, y = np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), np.array([1.0, 0.0] * 40)
-    found = cs.permutation_test(lambda rows: rows[:, 0], X, y, background=np.zeros((1, 2)))
+    found = cs.permutation_importance(lambda rows: rows[:, 0], X, y, background=np.zeros((1, 2)))
     assert found.values == pytest.approx(np.zeros(2), abs=1e-12)
     assert found.stopped is not StopReason.NO_EFFECT
     assert found.target("rows").std_error[0] == pytest.approx(1 / np.sqrt(79))  # each example loses or gains one
@@ -466,9 +468,9 @@ def test_losses_that_cancel_out_are_not_taken_for_none():
 
 def test_it_is_found_by_name_and_in_a_file(seed, tmp_path):
     X, y = problem(seed, n=50)
-    found = cs.importance("permutation test", linear, X, y, repeats=5, rng=seed)
-    assert found.measure == "permutation test"
-    assert "Permutation test: how much the model's squared error increases" in str(found)
+    found = cs.importance("permutation importance", linear, X, y, repeats=5, rng=seed)
+    assert found.measure == "permutation importance"
+    assert "Permutation importance: how much the model's squared error increases" in str(found)
     found.save(tmp_path / "test.json")
     back = cs.load(tmp_path / "test.json")
     np.testing.assert_array_equal(back.values, found.values)
@@ -480,21 +482,21 @@ def test_it_is_found_by_name_and_in_a_file(seed, tmp_path):
 def test_a_number_of_repeats_that_is_none_is_refused(repeats):
     X, y = problem(0, n=20)
     with pytest.raises(InputError, match="repeats"):
-        cs.permutation_test(linear, X, y, repeats=repeats)
+        cs.permutation_importance(linear, X, y, repeats=repeats)
 
 
 def test_bad_inputs_are_named():
     X, y = problem(0, n=20)
     with pytest.raises(InputError, match="y"):
-        cs.permutation_test(linear, X)
+        cs.permutation_importance(linear, X)
     with pytest.raises(InputError, match="y"):
-        cs.permutation_test(linear, X, y[:-1])
+        cs.permutation_importance(linear, X, y[:-1])
     with pytest.raises(InputError, match="background"):
-        cs.permutation_test(linear, X, y, background=X[:, :2])
+        cs.permutation_importance(linear, X, y, background=X[:, :2])
     with pytest.raises(InputError, match="tolerance"):
-        cs.permutation_test(linear, X, y, tolerance=None)
+        cs.permutation_importance(linear, X, y, tolerance=None)
     with pytest.raises(InputError, match="loss"):
-        cs.permutation_test(linear, X, y, loss=[])
+        cs.permutation_importance(linear, X, y, loss=[])
     v = PredictivePower.of(Marginal(X).restrict(linear, X), "squared error", X, y)
     with pytest.raises(InputError, match="single draws"):
         estimate(v, Repeats())
