@@ -1156,7 +1156,13 @@ def test_warnings_of_learners_are_left_as_they_are(data):
 
 def targets_of(name: str, rng: np.random.Generator) -> tuple[np.ndarray, int]:
     """Targets as the loss has them, and the number of outputs."""
-    if name in ("squared error", "absolute error"):
+    if name.endswith("deviance"):
+        return rng.gamma(1.5, size=(40, 1)), 1
+    if name == "hinge":
+        return rng.choice(2, size=40, p=[0.4, 0.6]), 1
+    if name == "multi label cross entropy":
+        return (rng.random((40, 2)) < [0.2, 0.7]).astype(float), 2
+    if as_loss(name).task == "regression":
         return rng.normal(size=(40, 1)) ** 3, 1
     numbers = rng.choice(3, size=40, p=[0.5, 0.3, 0.2])
     return (np.eye(3)[numbers] if name == "brier" else numbers), 3
@@ -1164,6 +1170,10 @@ def targets_of(name: str, rng: np.random.Generator) -> tuple[np.ndarray, int]:
 
 def grid(name: str, target: np.ndarray) -> np.ndarray:
     """Constants close enough together to find the best of them."""
+    if name == "hinge":
+        return np.linspace(-3, 3, 601)[:, None]
+    if name == "multi label cross entropy":
+        return np.array(list(product(np.arange(1, 100) / 100, repeat=2)))
     if target.ndim == 2 and target.shape[1] == 1:
         return np.linspace(target.min(), target.max(), 20_001)[:, None]
     steps = np.arange(101) / 100

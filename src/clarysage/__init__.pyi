@@ -62,7 +62,15 @@ from .inference.stopping import Deadline as Deadline
 from .losses import AbsoluteError as AbsoluteError
 from .losses import Brier as Brier
 from .losses import CrossEntropy as CrossEntropy
+from .losses import GammaDeviance as GammaDeviance
+from .losses import Hinge as Hinge
+from .losses import Huber as Huber
+from .losses import LogCosh as LogCosh
+from .losses import MultiLabel as MultiLabel
+from .losses import Pinball as Pinball
+from .losses import PoissonDeviance as PoissonDeviance
 from .losses import SquaredError as SquaredError
+from .losses import TweedieDeviance as TweedieDeviance
 from .losses import ZeroOne as ZeroOne
 from .models import Predictor as Predictor
 from .models import as_predictor as as_predictor

@@ -30,6 +30,7 @@ class LossRow:
     summary : its definition, after "the loss is"
     source : "module:class" of a :class:`~clarysage.protocols.Loss` called without arguments, or the class itself
     label : its name in sentences, if that differs
+    needs : what it needs, if not any number as prediction and response, or probabilities of the classes of y
     """
 
     name: str
@@ -37,6 +38,7 @@ class LossRow:
     source: str | Callable[[], Any]
     aliases: tuple[str, ...] = ()
     label: str = ""
+    needs: str = ""
 
     def __call__(self) -> Any:
         """Returns a loss."""
@@ -126,26 +128,96 @@ def present_measure_name(name: str) -> str:
 LOSSES: Registry[LossRow] = Registry(
     "loss",
     (
-        LossRow("squared error", "(prediction - y)², summed over outputs", "clarysage.losses.regression:SquaredError"),
         LossRow(
-            "absolute error", "abs(prediction - y), summed over outputs", "clarysage.losses.regression:AbsoluteError"
+            "squared error",
+            "(prediction - y)², summed over outputs",
+            "clarysage.losses.regression:SquaredError",
+            aliases=("mse", "l2", "mean squared error"),
+        ),
+        LossRow(
+            "absolute error",
+            "abs(prediction - y), summed over outputs",
+            "clarysage.losses.regression:AbsoluteError",
+            aliases=("mae", "l1", "mean absolute error"),
+        ),
+        LossRow(
+            "pinball",
+            "alpha times the error where y is above the prediction, else 1 - alpha times; alpha is 0.5 unless given",
+            "clarysage.losses.robust:Pinball",
+            aliases=("quantile", "pinball loss", "quantile loss", "mean pinball loss"),
+            label="pinball loss",
+        ),
+        LossRow(
+            "huber",
+            "half the squared error up to errors of delta, and linear beyond; delta is 1 unless given",
+            "clarysage.losses.robust:Huber",
+            aliases=("huber loss",),
+            label="Huber loss",
+        ),
+        LossRow(
+            "log cosh",
+            "log(cosh(prediction - y))",
+            "clarysage.losses.robust:LogCosh",
+            aliases=("logcosh",),
+        ),
+        LossRow(
+            "poisson deviance",
+            "2 (y log(y / prediction) - y + prediction), for counts",
+            "clarysage.losses.deviances:PoissonDeviance",
+            aliases=("poisson", "mean poisson deviance"),
+            label="Poisson deviance",
+            needs="positive predictions, and y of zero or more",
+        ),
+        LossRow(
+            "gamma deviance",
+            "2 (log(prediction / y) + y / prediction - 1), for positive amounts",
+            "clarysage.losses.deviances:GammaDeviance",
+            aliases=("gamma", "mean gamma deviance"),
+            needs="positive predictions, and positive y",
+        ),
+        LossRow(
+            "tweedie deviance",
+            "for amounts that may be zero; its power is 1.5 unless given (1 is Poisson, 2 is gamma)",
+            "clarysage.losses.deviances:TweedieDeviance",
+            aliases=("tweedie", "mean tweedie deviance"),
+            label="Tweedie deviance",
+            needs="positive predictions, and y of zero or more",
         ),
         LossRow(
             "cross entropy",
             "-log of the probability of the true class",
             "clarysage.losses.classification:CrossEntropy",
+            aliases=("log loss", "logloss"),
+        ),
+        LossRow(
+            "multi label cross entropy",
+            "the mean over labels of the cross entropy of each; y has a column of zeros and ones for each label",
+            "clarysage.losses.multilabel:MultiLabel",
+            aliases=("multi label", "multilabel"),
+            label="multi-label cross entropy",
+            needs="a matrix of labels",
         ),
         LossRow(
             "zero one",
             "1 where the most probable class is not the true one",
             "clarysage.losses.classification:ZeroOne",
+            aliases=("zero one loss",),
             label="zero-one loss",
         ),
         LossRow(
             "brier",
             "squared distance between probabilities and the true class",
             "clarysage.losses.classification:Brier",
+            aliases=("brier score", "brier score loss"),
             label="Brier score",
+        ),
+        LossRow(
+            "hinge",
+            "max(0, 1 - margin) of two classes, for scores of classifiers (`decision_function`)",
+            "clarysage.losses.margins:Hinge",
+            aliases=("hinge loss",),
+            label="hinge loss",
+            needs="margins",
         ),
     ),
     special=Special("auto", "to choose the one that fits the model's task"),

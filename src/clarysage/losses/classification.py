@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import Call, InputError, ModelError, Or, Set, Words
-from clarysage.losses.debiasing import Debiasing, PlugIn, TaylorLogarithm, UnbiasedSquare
+from clarysage.losses.debiasing import Debiasing, PlugIn, Strata, TaylorLogarithm, UnbiasedSquare
 from clarysage.protocols import LossTask
 
 NAMED = Call("as_predictor", "model", (Set("classes", ("a", "b")),))
@@ -62,7 +62,7 @@ class CrossEntropy:
 
     def probabilities(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Returns the probabilities that enter the loss: (n,) of the true class, or (n, k) for soft targets."""
-        return _of_true_class(self.all_classes(prediction), target)
+        return _of_true_class(_all_classes(prediction), target)
 
     def variances(self, variance: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Returns the variances of these probabilities, from the variances (n, k) of the model's outputs."""
@@ -73,9 +73,10 @@ class CrossEntropy:
         """Returns the losses (n,) of examples, as expectations over soft targets."""
         return losses if target.ndim == 1 else np.asarray((target * losses).sum(axis=-1))
 
-    def all_classes(self, prediction: np.ndarray) -> np.ndarray:
-        """Returns the probabilities of all classes, also where the model returns only that of the second of two."""
-        return _all_classes(prediction)
+    def strata(self, alone: np.ndarray, target: np.ndarray) -> Strata:
+        """Returns strata of background rows by the probability of the true class, with predictions ``alone`` (m, k)."""
+        class_of = target if target.ndim == 1 else target.argmax(axis=1)
+        return Strata(np.argsort(_all_classes(alone), axis=0, kind="stable").T.copy(), class_of)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ delta method, that is Taylor's series, of second order)
 
 .. math:: E[\ell(\bar a)] - \ell(E \bar a) \approx \tfrac12 \ell''(E \bar a) \, Var(\bar a)
 
-For squared error and the Brier score :class:`UnbiasedSquare` subtracts an unbiased estimate of the gap, for cross
-entropy :class:`TaylorLogarithm` subtracts its second-order term; :class:`UnbiasedLinear` has no gap, and
-:class:`PlugIn` does not correct it. The attribute ``debiasing`` of a loss is the estimator that it uses. The same
-formulas give the bias of losses because the background itself is finite.
+For squared error and the Brier score :class:`UnbiasedSquare` subtracts an unbiased estimate of the gap; for cross
+entropy :class:`TaylorLogarithm` subtracts its second-order term, and so does :class:`Taylor` for any smooth loss.
+:class:`UnbiasedLinear` has no gap, and :class:`PlugIn` does not correct it. The attribute ``debiasing`` of a loss is
+the estimator that it uses. The same formulas give the bias of losses because the background itself is finite.
 """
 
 from __future__ import annotations
@@ -215,8 +215,8 @@ class TaylorLogarithm:
     rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
-        class_of = target if target.ndim == 1 else target.argmax(axis=1)
-        return Strata(np.argsort(loss.all_classes(alone), axis=0, kind="stable").T.copy(), class_of)
+        strata: Strata | None = loss.strata(alone, target)
+        return strata
 
     def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
         A = self._mean(loss, estimate, target)
@@ -248,3 +248,72 @@ class TaylorLogarithm:
         """Returns A: (n,), or (n, k) for soft targets."""
         raw, adjusted = (loss.probabilities(mean, target) for mean in (estimate.raw, estimate.adjusted))
         return np.asarray(np.maximum(np.maximum(adjusted, self.least * raw), loss.clip))
+
+
+class SmoothLoss(Protocol):
+    """A loss with derivatives by each output."""
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray: ...
+
+    def derivatives(self, prediction: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the first and the second derivative by each output, (n, k)."""
+        ...
+
+    def scale(self, prediction: np.ndarray) -> np.ndarray:
+        """Returns the change of a prediction for which the second derivative may be taken as constant, (n, k)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Taylor:
+    r"""A smooth loss of a subsample's mean, with a bounded second-order correction, by the derivatives of the loss.
+
+    .. math:: \ell(A) - \tfrac12 \ell''(A) \, s^2 \frac{r}{1 + r}, \qquad r = \widehat{Var}(\bar a) / s^2
+
+    The scale s is the change of a prediction for which the second derivative may be taken as constant. For small r the
+    correction is the second-order term of Taylor's series; for large r, where the series is not valid, it is bounded.
+    A loss that is quadratic as far as its scale is estimated nearly without bias, and a linear one has no correction.
+    With ``least`` predictions are positive, and A is at least this share of the raw mean. For a single output, rows are
+    drawn by stratified sampling: one from each stratum of the prediction.
+    """
+
+    least: float | None = None
+    error_grows_with_loss: bool = False
+    is_unbiased: bool = False
+    knows_bias: bool = True
+    rows: int = 8
+
+    def strata(self, loss: SmoothLoss, alone: np.ndarray, target: np.ndarray) -> Strata | None:
+        if alone.shape[1] > 1:
+            return None
+        return Strata(np.argsort(alone, axis=0, kind="stable").T.copy(), np.zeros(len(target), dtype=np.intp))
+
+    def __call__(self, loss: SmoothLoss, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
+        A = self._mean(estimate)
+        return np.asarray(loss(A, target) - _gap(loss, A, target, estimate.variance))
+
+    def bias(self, loss: SmoothLoss, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        A = self._mean(estimate)
+        by_draw, in_total = (
+            _gap(loss, A, target, np.maximum(total, 0.0)) for total in (estimate.variance, estimate.variance + variance)
+        )
+        return np.asarray(in_total - by_draw)
+
+    def derivative(
+        self, loss: SmoothLoss, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, step_size: np.ndarray
+    ) -> np.ndarray:
+        A = self._mean(estimate)
+        if self.least is not None:
+            A = np.maximum(A, step_size[:, None] * (estimate.adjusted + direction))  # the mean includes the row itself
+        return np.asarray((loss.derivatives(A, target)[0] * direction).sum(axis=-1))
+
+    def _mean(self, estimate: MeanEstimate) -> np.ndarray:
+        """Returns A, (n, k)."""
+        return estimate.adjusted if self.least is None else np.maximum(estimate.adjusted, self.least * estimate.raw)
+
+
+def _gap(loss: SmoothLoss, mean: np.ndarray, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Returns Jensen's gap (n,) of a mean with a variance (n, k)."""
+    square = loss.scale(mean) ** 2
+    r = variance / square
+    return np.asarray((0.5 * loss.derivatives(mean, target)[1] * square * r / (1 + r)).sum(axis=-1))

@@ -14,7 +14,7 @@ from clarysage.losses.debiasing import Debiasing, PlugIn, UnbiasedLinear, Unbias
 from clarysage.protocols import LossTask
 
 LARGEST = 1e150  # the squares of larger losses, which variances need, would overflow
-HALF = 1e-12  # rounding error of a half of the total weight
+ROUNDING = 1e-12  # rounding error of a share of the total weight
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class AbsoluteError:
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
         """Returns the weighted median."""
-        return np.array([weighted_median(column, weights) for column in target.T])
+        return np.array([weighted_quantile(column, weights) for column in target.T])
 
 
 @dataclass(frozen=True)
@@ -110,18 +110,18 @@ class Output:
         return np.zeros(outputs)
 
 
-def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    """Returns the weighted median, the midpoint where two values qualify.
+def weighted_quantile(values: np.ndarray, weights: np.ndarray, level: float = 0.5) -> float:
+    """Returns a weighted quantile, by default the median, the midpoint where two values qualify.
 
     Examples
     --------
-    >>> weighted_median(np.array([1.0, 2.0, 5.0]), np.array([1.0, 1.0, 2.0]))
+    >>> weighted_quantile(np.array([1.0, 2.0, 5.0]), np.array([1.0, 1.0, 2.0]))
     3.5
     """
     order = np.argsort(values[weights > 0], kind="stable")
     ranked, below = values[weights > 0][order], np.cumsum(weights[weights > 0][order])
-    ends = np.searchsorted(below, below[-1] * (0.5 + np.array([-HALF, HALF])))
-    return float(ranked[ends].mean())
+    ends = np.searchsorted(below, below[-1] * (level + np.array([-ROUNDING, ROUNDING])))
+    return float(ranked[np.minimum(ends, len(ranked) - 1)].mean())
 
 
 def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:

@@ -123,9 +123,9 @@ def check_names(task: str, table: str, model: Any) -> None:
 
 
 def losses_of(task: str, table: str) -> tuple[Any, ...]:
-    """Returns the losses of a task: the names of those of clarysage, and a user-defined one."""
+    """Returns the losses that fit the problems of a task: the names of those of clarysage, and a user-defined one."""
     kind = "regression" if task == "regression" else "classification"
-    names = tuple(row.name for row in LOSSES.bundled if as_loss(row.name).task == kind)
+    names = tuple(row.name for row in LOSSES.bundled if not row.needs and as_loss(row.name).task == kind)
     return (*names, log_cosh if task == "regression" else Shortfall(_classes(task, table)))
 
 
