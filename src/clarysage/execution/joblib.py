@@ -7,11 +7,13 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any
 
 from clarysage.errors import ClarysageWarning, Note, Set
 from clarysage.execution.backend import Group, GroupResult, is_caused_by, run_group
 from clarysage.execution.broadcast import BroadcastFunction
+from clarysage.execution.processes import run_in_processes
 
 PROCESS_BACKENDS = ("LokyBackend", "MultiprocessingBackend")  # joblib's own, on this machine, by their class names
 
@@ -42,6 +44,9 @@ class Joblib:
         configured = type(joblib.parallel.get_active_backend()[0])
         uses_processes = self.backend is None and configured.__name__ in PROCESS_BACKENDS
         sent = self._broadcast(function) if uses_processes else function
+        if isinstance(sent, BroadcastFunction) and configured.__name__ == "LokyBackend":
+            yield from run_in_processes(partial(_run_in_worker, sent), groups, self.workers(), time_left)
+            return
         backend = "threading" if sent is None else self.backend
         is_lazy = backend is not None or configured.supports_return_generator
         parallel = joblib.Parallel(
