@@ -9,9 +9,9 @@ row k (:mod:`clarysage.inference.influence`),
 
 .. math:: V_{rows} = \frac{N}{N - 1} \sum_x (e_x - w_x \hat\phi)^2, \qquad
     V_{background} = \frac{m}{m - 1} \Big( \sum_k c_k^2 - noise \Big), \qquad
-    V_{both} = 2 \sum_x (e_x - w_x \hat\phi) c_{own(x)}
+    V_{both} = 2 \sum_x (e_x - w_x \hat\phi) c_{k(x)}
 
-and V = V_rows + V_background + V_both. The covariance term V_both is not zero where examples are background rows
+and V = V_rows + V_background + V_both. The covariance term V_both is over examples that are background rows k(x)
 themselves (self-matches).
 
 Two sets of values are compared by a paired difference, from the differences of contributions of the same rows, or by an
@@ -81,7 +81,9 @@ def estimates(estimated: Estimated, components: VarianceComponents, sampled: Sam
     """Returns estimates about the population of rows, and about those of rows and background, with variances (L, p).
 
     The variance about both is at least that of the run, and at least a quarter of V_rows. Degrees of freedom are
-    Satterthwaite's; those of V_rows are fewer than N - 1 where few examples dominate it.
+    Satterthwaite's; those of V_rows are fewer than N - 1 where few examples dominate it. For both together
+    the formula is the original one, without the ones of :mod:`clarysage.inference.degrees_of_freedom`: V_background has
+    m - 1 degrees of freedom, and the rest has those of V_rows.
     """
     if len(sampled.weights) < 2:
         return {}

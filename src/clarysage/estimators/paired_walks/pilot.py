@@ -84,7 +84,7 @@ def run_pilot(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
     pilot = Pilot(design, correction, pair, calls_model, rows=pilot_rows, influence_rows=influence_rows)
     if subsampled.is_unbiased:
         return pilot
-    share, allocation_rows = _allocate(game, subsampled, correction, pair, budget, rng)
+    share, allocation_rows = _share_of_correction(game, subsampled, correction, pair, budget, rng)
     return replace(pilot, per_draw=share * pair / correction.cost(game), rows=pilot_rows + allocation_rows)
 
 
@@ -99,7 +99,7 @@ def find_active(
     return subsampled.active_players(draw_examples(game, walks, rng), permutations(walks, p, rng), rng)
 
 
-def _allocate(
+def _share_of_correction(
     game: Game,
     subsampled: SubsampledGame,
     correction: BiasCorrection,

@@ -76,7 +76,7 @@ class SamplingDesign:
         numbers_per_example = empty.shape[1] * (values or game.n_players)
         examples_per_cell = max(1, -(-len(ranked) * numbers_per_example // MOST_NUMBERS))
         if examples_per_cell == 1:  # further visits to some examples of a cell would bias the mean of the cell
-            visits.append(_allocate(size[ranked], rng))
+            visits.append(neyman_allocation(size[ranked], rng))
         cell_of_ranked, cell_size, stratum_of_cell = _cells(stratum, examples_per_cell)
         cell = np.full(len(game.weights), -1)
         cell[ranked] = cell_of_ranked
@@ -162,7 +162,7 @@ def _strata(examples: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.nd
     return ranked, stratum
 
 
-def _allocate(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def neyman_allocation(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Returns the visits beyond two of a Neyman allocation, in random order: proportional to size, within limits.
 
     The variance of the sum is least where the visits to each example are proportional to its standard deviation, for
