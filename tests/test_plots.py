@@ -128,7 +128,7 @@ def test_error_bars_end_where_the_intervals_do(orientation: Any, level: float, j
 def test_exact_results_have_no_error_bars() -> None:
     ax = bars(exact(), ax=new_axis())
     assert len(ax.collections) == 0
-    assert note_of(ax) == "No sampling error."
+    assert note_of(ax) == "The values have no sampling error."
 
 
 def test_negative_bars_have_another_colour() -> None:
@@ -410,7 +410,7 @@ def test_colour_bar_says_the_unit_and_the_meaning_of_colours() -> None:
 def test_pixels_tell_the_largest_standard_error() -> None:
     ax = pixels(explain(std_error=np.array([0.01, 0.02, 0.034, 0.0])), (2, 2), ax=new_axis())
     assert "Largest standard error (sampling error of this run only): 0.034." in note_of(ax)
-    assert note_of(pixels(exact(), (2, 2), ax=new_axis())) == "No sampling error."
+    assert note_of(pixels(exact(), (2, 2), ax=new_axis())) == "The values have no sampling error."
 
 
 def test_map_of_nothing_is_white() -> None:
@@ -444,7 +444,7 @@ def test_shape_that_does_not_match_the_values_is_refused(shape: Any) -> None:
     ("argument", "value"),
     [
         *(("top", value) for value in (0, -1, 2.0, "3", True)),
-        *(("level", value) for value in (0, 1, 95, -0.1, "0.95", float("nan"), None)),
+        *(("level", value) for value in (0, 1, 95, -0.1, "0.95", float("nan"))),
         *(("ax", value) for value in (1, "ax", Figure(), np.array([None]))),
     ],
 )
@@ -458,7 +458,7 @@ def test_bad_argument_is_named_and_leaves_no_figure(plot: Any, argument: str, va
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("orientation", "diagonal"), ("orientation", None), ("color", "no colour"), ("negative_color", 7)],
+    [("level", None), ("orientation", "diagonal"), ("orientation", None), ("color", "no colour"), ("negative_color", 7)],
 )
 def test_bad_argument_of_bars_is_named(argument: str, value: Any) -> None:
     with pytest.raises(InputError) as caught:

@@ -19,14 +19,14 @@ from clarysage.inference.stratified import StratifiedMoments
 class StopReason(Enum):
     """Why a run ended; the member's value is the message."""
 
-    EXACT = "Exact: nothing was sampled."
+    EXACT = "Exact: computed, not estimated by sampling."
     CONVERGED = "Converged: the largest standard error is below the tolerance times the range of the values."
     EQUAL = (
         "Converged: the values do not differ significantly, and the largest standard error is below the tolerance "
         "times their size."
     )
-    SIGNS_KNOWN = "Decided: the signs of all values are known, except for negligible values."
-    TOP_KNOWN = "Decided: the largest values are known, except for negligible differences."
+    SIGNS_KNOWN = "Decided: the signs of all values on this data are known, except for negligible values."
+    TOP_KNOWN = "Decided: the largest values on this data are known, except for negligible differences."
     REPEATED = "Done: every example was visited the requested number of times."
     NO_EFFECT = "All values are zero: no feature changed the loss of any example."
     BUDGET = "Stopped at the budget before convergence."

@@ -42,17 +42,20 @@ def level_of(confidence: float, look: int) -> float:
     return 1 - (1 - confidence) / (look * (look + 1))
 
 
-def sign_names(values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, level: float) -> list[str]:
+def sign_names(
+    values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, level: float, *, skew: np.ndarray | float = 0.0
+) -> list[str]:
     """Returns the sign of each value: "helps" (above zero), "hurts", "undecided", or "no effect".
 
-    All signs are right simultaneously with the given probability.
+    All signs are right simultaneously with the given probability. ``skew`` is that of
+    :func:`clarysage.inference.intervals.interval`.
 
     Examples
     --------
     >>> sign_names(np.array([1.0, -1.0, 0.1, 0.0]), np.array([0.1, 0.1, 0.1, 0.0]), np.full(4, 99.0), 0.95)
     ['helps', 'hurts', 'undecided', 'no effect']
     """
-    low, high = interval(values, std_error, dof, level, joint=True)
+    low, high = interval(values, std_error, dof, level, joint=True, skew=skew)
     is_zero = (values == 0) & (std_error == 0)
     names = np.where(low > 0, HELPS, np.where(high < 0, HURTS, np.where(is_zero, NO_EFFECT, UNDECIDED)))
     return [str(name) for name in names]
@@ -85,7 +88,7 @@ def least_lead(
 
 @dataclass(frozen=True)
 class SignsKnown:
-    """Stops when the signs of all values are known: a sequential test.
+    """Stops when the signs of all values on this data are known: a sequential test.
 
     Parameters
     ----------
@@ -98,7 +101,7 @@ class SignsKnown:
     >>> import clarysage as cs
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> sage = cs.sage(lambda X: X[:, 0] - X[:, 1], X, X[:, 0], stop=cs.SignsKnown(), method="paired walks", rng=0)
-    >>> sage.signs
+    >>> sage.signs_about("data")
     {'x0': 'helps', 'x1': 'hurts'}
     """
 
@@ -122,7 +125,7 @@ class SignsKnown:
 
 @dataclass(frozen=True)
 class TopKnown:
-    """Stops when the set of the ``k`` largest values is known: a sequential test.
+    """Stops when the set of the ``k`` largest values on this data is known: a sequential test.
 
     Parameters
     ----------
@@ -137,7 +140,7 @@ class TopKnown:
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> y = X @ [3.0, 2.0, 1.0]
     >>> sage = cs.sage(lambda X: X @ [3.0, 2.0, 1.0], X, y, stop=cs.TopKnown(2), method="paired walks", rng=0)
-    >>> sage.top(2), sage.top(2).is_certain
+    >>> sage.top(2), sage.top(2, about="data").is_certain
     (['x0', 'x1'], True)
     """
 

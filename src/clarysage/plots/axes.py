@@ -311,10 +311,11 @@ def value_label(explanation: Explanation) -> str:
 
 def interval_note(explanation: Explanation, level: float, joint: bool, about: str) -> list[str]:
     """Returns a sentence on the meaning of the intervals, or on exact values."""
-    if explanation.draws == 0 and about == "data":
-        return ["No sampling error."]
+    exact = [] if explanation.draws else ["The values have no sampling error."]
+    if exact and about == "data":
+        return exact
     coverage = "Simultaneous" if joint else "Pointwise"
-    return [f"{coverage} {100 * level:.6g}% intervals about {explanation.meaning(about)}."]
+    return [f"{coverage} {100 * level:.6g}% intervals about {explanation.meaning(about)}.", *exact]
 
 
 def convergence_note(explanation: Explanation) -> list[str]:

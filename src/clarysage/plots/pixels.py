@@ -69,7 +69,7 @@ def _draw(ax: Any, values: np.ndarray, label: str) -> None:
 
 def _sentences(explanation: Explanation) -> list[str]:
     if explanation.draws == 0:
-        return [*convergence_note(explanation), "No sampling error."]
+        return [*convergence_note(explanation), "The values have no sampling error."]
     error = f"Largest standard error (sampling error of this run only): {explanation.std_error.max():.2g}."
     return [*convergence_note(explanation), error]
 

@@ -38,7 +38,7 @@ def signs(
     explanation: Explanation,
     *,
     ax: Axes | None = None,
-    level: float = 0.95,
+    level: float | None = None,
     joint: bool = True,
     about: str | None = None,
     top: int | None = None,
@@ -51,7 +51,8 @@ def signs(
     explanation : what to draw
     ax : axis to draw on; default a new figure, sized by the number of features and the length of their names
     level, joint, about : of the intervals, as in :meth:`clarysage.Explanation.interval`; joint by default, so that all
-        signs are right simultaneously with this probability
+        signs are right simultaneously with this probability. The default level is that of
+        ``explanation.signs``, so that both agree
     top : draw only the ``top`` features with the largest absolute values; the legend counts all. Default: all
     title : text above the axis
 
@@ -77,6 +78,8 @@ def signs(
     """
     check(explanation, ax)
     about = explanation.shown if about is None else about
+    if level is None:
+        level = explanation.decision_level(about) if joint else explanation.confidence
     all_signs = _signs(select(explanation, None, level, joint, about))
     selection = select(explanation, top, level, joint, about)
     ax, width = feature_axis(ax, selection.names, spare=LEGEND)

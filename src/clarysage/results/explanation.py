@@ -73,11 +73,20 @@ ROUNDING = 1e-12  # as a share of the loss: smaller values are zero up to roundi
 
 
 class Top(list[str]):
-    """Names of the largest values, and whether they are certainly the largest."""
+    """Names of the largest values, and whether they are certainly the largest, about the data or a population."""
 
-    def __init__(self, names: Iterable[str], *, is_certain: bool) -> None:
+    def __init__(self, names: Iterable[str], *, is_certain: bool, about: str) -> None:
         super().__init__(names)
         self.is_certain = is_certain
+        self.about = about
+
+
+class Signs(dict[str, str]):
+    """Verdicts on the signs of values by feature, about the data or a population."""
+
+    def __init__(self, verdicts: Iterable[tuple[str, str]], *, about: str) -> None:
+        super().__init__(verdicts)
+        self.about = about
 
 
 @file_format("explanation", "importance values of features by one measure", checked=("converged",))
@@ -273,15 +282,31 @@ class Explanation(Result):
         return adjusted(p_values(target.values, target.std_error, target.dof, alternative, skew=target.skew), adjust)
 
     @property
-    def signs(self) -> dict[str, str]:
-        """Verdict on each feature on this data: "helps", "hurts", "undecided", or "no effect" at all.
+    def signs(self) -> Signs:
+        """Verdict on each feature, about the same target as the table, plots and the report: see :meth:`signs_about`.
 
-        All verdicts are right simultaneously with a probability of ``confidence`` (default 95 %), for any number of
-        interim analyses by :class:`~clarysage.SignsKnown`. :meth:`p_values` are about other rows of the population.
+        Its attribute ``about`` is that target, ``shown``.
         """
-        data = self.target("data")
-        verdicts = sign_names(data.values, data.std_error, data.dof, level_of(self.confidence, self.looks))
-        return dict(zip(self.feature_names, verdicts, strict=True))
+        return self.signs_about()
+
+    def signs_about(self, about: str | None = None) -> Signs:
+        """Return the verdict on each feature: "helps", "hurts", "undecided", or "no effect" at all.
+
+        All verdicts are right simultaneously with a probability of ``confidence`` (default 95 %); on the data, for any
+        number of interim analyses by :class:`~clarysage.SignsKnown`.
+
+        Parameters
+        ----------
+        about : what the verdicts are about, as in :meth:`interval`
+        """
+        about = self.shown if about is None else about
+        target = self.target(about)
+        verdicts = sign_names(target.values, target.std_error, target.dof, self.decision_level(about), skew=target.skew)
+        return Signs(zip(self.feature_names, verdicts, strict=True), about=about)
+
+    def decision_level(self, about: str) -> float:
+        """Return the level of decisions: ``confidence``, on the data adjusted for the number of interim analyses."""
+        return level_of(self.confidence, self.looks) if about == "data" else self.confidence
 
     def power(self, features: Iterable[str | int]) -> float:
         """Return u(S) = phi_0 + the sum of the values of the given players, a proxy for the power of that subset."""
@@ -322,19 +347,29 @@ class Explanation(Result):
         """
         return agreement_with(self, game, n, n_jobs=n_jobs, progress=progress, rng=rng)
 
-    def top(self, k: int) -> Top:
+    def top(self, k: int, *, about: str | None = None) -> Top:
         """Names of the k players with the largest values, largest first.
 
-        The list has an attribute ``is_certain``: whether these are the largest on this data with a probability of
-        ``confidence`` (default 95 %), for any number of interim analyses by :class:`~clarysage.TopKnown`.
+        The list has an attribute ``is_certain``: whether these k are certainly the largest, with a probability of
+        ``confidence`` (default 95 %). Its attribute ``about`` says where.
+
+        Parameters
+        ----------
+        k : number of names
+        about : where the k are the largest, as in :meth:`interval`: on the "data", for any number of interim analyses
+            by :class:`~clarysage.TopKnown`; or in the population of "rows", or the "population" of rows and background,
+            whatever the correlations of the values there, which is conservative. The names do not depend on it
         """
         if not isinstance(k, (int, np.integer)) or k < 0:
             raise InputError("k", got=f"{k!r}", wanted="a whole number of zero or more")
-        assert self.dof is not None
-        covariance = self.std_error**2 if self.covariance is None else self.covariance
-        least, _ = least_lead(self.values, covariance, self.dof, int(k), level_of(self.confidence, self.looks))
-        names = [self.feature_names[i] for i in np.argsort(-self.values, kind="stable")[:k]]
-        return Top(names, is_certain=least > 0)
+        about = self.shown if about is None else about
+        target = self.target(about)
+        is_known = about == "data" and self.covariance is not None
+        covariance = self.covariance if is_known else target.std_error**2
+        first, first_there = (np.argsort(-values, kind="stable")[:k] for values in (self.values, target.values))
+        least, _ = least_lead(target.values, covariance, target.dof, int(k), self.decision_level(about))
+        is_certain = least > 0 and set(first.tolist()) == set(first_there.tolist())
+        return Top([self.feature_names[i] for i in first], is_certain=is_certain, about=about)
 
     def to_frame(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> Any:
         """Return a pandas DataFrame: feature, value, std_error (about the data), and the interval, low and high.

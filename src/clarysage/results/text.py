@@ -64,8 +64,10 @@ def total_words(explanation: Explanation) -> list[str]:
 def interval_words(explanation: Explanation, about: str) -> str:
     """Returns sentences on what intervals are about, and on the sampling error of the run."""
     if explanation.draws == 0:
-        exact = "No sampling error."
-        return exact if about == "data" else f"Intervals are about {explanation.meaning(about)}. {exact}"
+        data = explanation.meaning("data").partition(" (")[0]
+        exact = f"The values are exact for {data}: they have no sampling error."
+        others = f"Intervals are about {explanation.meaning(about)}: other data would give other values."
+        return exact if about == "data" else f"{exact} {others}"
     if about == "data":
         return f"Intervals are about {explanation.meaning(about)}."
     error = number_format(explanation)(float(explanation.std_error.max()))

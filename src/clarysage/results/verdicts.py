@@ -119,12 +119,7 @@ def verdicts_about(explanation: Explanation, about: str, level: float) -> Verdic
 
 def _labels(explanation: Explanation, about: str, low: np.ndarray, high: np.ndarray) -> tuple[str, ...]:
     """Returns verdicts by simultaneous intervals, or else by ``low`` and ``high``, the ends of single intervals."""
-    if about == "data":  # the signs are corrected for all interim analyses
-        surely = np.array(list(explanation.signs.values()))
-    else:
-        least, most = explanation.interval(explanation.confidence, about=about, joint=True)
-        is_zero = (least == 0) & (most == 0)
-        surely = np.select([least > 0, most < 0, is_zero], [HELPS, HURTS, NO_EFFECT], UNDECIDED)
+    surely = np.array(list(explanation.signs_about(about).values()))
     is_open = surely == UNDECIDED
     labels = np.select([is_open & (low > 0), is_open & (high < 0)], [LIKELY_HELPS, LIKELY_HURTS], surely)
     return tuple(labels.tolist())
@@ -147,9 +142,7 @@ def verdict_sentences(explanation: Explanation, verdicts: Verdicts, words: Vocab
         sentence = filled_lead(lead, len(indices), len(labels), words.noun, where=ABOUT[verdicts.about].where)
         named = tuple((explanation.feature_names[i], show(explanation.values[i])) for i in first)
         sentences.append(Sentence(sentence, named, len(indices) - len(first), tone=verdict))
-    if verdicts.about == "data":
-        sentences += _largest(explanation, words.noun)
-    return sentences
+    return sentences + _largest(explanation, verdicts.about, words.noun)
 
 
 def filled_lead(lead: str, count: int, everything: int, noun: str = "feature", **words: str) -> str:
@@ -159,12 +152,11 @@ def filled_lead(lead: str, count: int, everything: int, noun: str = "feature", *
     return lead.format(**verbs, count=f"{count:,}", all=every, **words)
 
 
-def _largest(explanation: Explanation, noun: str) -> list[Sentence]:
+def _largest(explanation: Explanation, about: str, noun: str) -> list[Sentence]:
     """Says whether the largest values are known to be the largest; empty for exact values or very few features."""
-    if len(explanation.values) <= NAMED or explanation.draws == 0:
+    if len(explanation.values) <= NAMED or (explanation.draws == 0 and about == "data"):
         return []
-    if explanation.top(NAMED).is_certain:
-        return [Sentence(f"On this data the {NAMED} largest values are known to be the largest.")]
-    return [
-        Sentence(f"On this data other {noun}s may be among the {NAMED} largest: the run does not distinguish them.")
-    ]
+    where = ABOUT[about].where
+    if explanation.top(NAMED, about=about).is_certain:
+        return [Sentence(f"The {NAMED} largest values are known to be the largest {where}.")]
+    return [Sentence(f"It is undecided whether the {NAMED} largest values are the largest {where}.")]
