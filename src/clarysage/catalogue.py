@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from clarysage.registry import Registry, Special, loaded
+from clarysage.errors import Or, PythonOnly, Set
+from clarysage.registry import Foreign, Registry, Special, loaded
 
 # default number of background rows: of a removal that averages over them, of one that learns from them
 ROWS_TO_AVERAGE, ROWS_TO_LEARN_FROM = 512, 4096
@@ -125,6 +126,99 @@ def present_measure_name(name: str) -> str:
     return next((present for present, in_paper in NAMES_IN_THE_PAPER.items() if in_paper == name), name)
 
 
+CLASS_LOSSES = (Set("loss", "cross entropy"), Or(), Set("loss", "zero one"))  # nearest to metrics of classifiers
+METRICS: tuple[Foreign, ...] = (
+    Foreign(
+        ("rmse", "root mean squared error", "neg root mean squared error", "l2 root", "multirmse"),
+        "the square root of a mean, which is no mean over examples itself",
+        [Set("loss", "squared error"), ", whose mean is RMSE²"],
+    ),
+    Foreign(
+        ("median absolute error", "neg median absolute error", "max error", "neg max error"),
+        "a median or a maximum, which is no mean over examples",
+        Set("loss", "absolute error"),
+    ),
+    Foreign(
+        ("r2", "r2 score", "explained variance", "explained variance score", "d2 tweedie score"),
+        "a share of the variance of y, which is no mean over examples",
+        [Set("loss", "squared error"), PythonOnly("; explanation.values / explanation.base are shares of it")],
+    ),
+    Foreign(
+        ("d2 absolute error score", "d2 pinball score"),
+        "a share of the absolute deviation of y, which is no mean over examples",
+        [Set("loss", "absolute error"), PythonOnly("; explanation.values / explanation.base are shares of it")],
+    ),
+    Foreign(
+        ("d2 log loss score", "d2 brier score"),
+        "a share of the loss without features, which is no mean over examples",
+        [Set("loss", "cross entropy"), Or(), Set("loss", "brier")],
+    ),
+    Foreign(
+        (
+            *(
+                "auc",
+                "auc mu",
+                "aucpr",
+                "roc auc",
+                "roc auc score",
+                "roc auc ovr",
+                "roc auc ovo",
+                "roc auc ovr weighted",
+            ),
+            *("roc auc ovo weighted", "prauc", "average precision", "average precision score", "gini"),
+            *("ndcg", "ndcg score", "dcg score", "map", "mean average precision", "lambdarank", "rank:pairwise"),
+            *("rank:ndcg", "rank:map"),
+        ),
+        "which is about the order of predictions and no mean over examples",
+        [Set("loss", "cross entropy"), " for a classifier", Or(), Set("loss", "squared error"), " for a regression"],
+    ),
+    Foreign(
+        (
+            *("f1", "f1 score", "f1 micro", "f1 macro", "f1 weighted", "fbeta score", "fbeta"),
+            *("precision", "precision score", "precision micro", "precision macro", "precision weighted"),
+            *("recall", "recall score", "recall micro", "recall macro", "recall weighted"),
+            *("jaccard", "jaccard score", "jaccard micro", "jaccard macro", "jaccard weighted"),
+            *("matthews corrcoef", "mcc", "cohen kappa score", "kappa"),
+            *("positive likelihood ratio", "neg negative likelihood ratio", "class likelihood ratios"),
+        ),
+        "a ratio of counts over all examples, which is no mean over examples",
+        CLASS_LOSSES,
+    ),
+    Foreign(
+        ("balanced accuracy", "balanced accuracy score"),
+        "a mean over classes, not over examples",
+        [Set("loss", "zero one"), " with a ", Set("sample_weight"), " of one over the size of the example's class"],
+    ),
+    Foreign(
+        (
+            *("top k accuracy", "top k accuracy score", "hamming loss", "kldiv", "kullback leibler"),
+            *("f1 samples", "precision samples", "recall samples", "jaccard samples"),
+            *("label ranking loss", "label ranking average precision score", "coverage error"),
+        ),
+        "which has no name here",
+        [*CLASS_LOSSES, Or(), PythonOnly("a function of your own: loss=lambda y, p: ..., one value for each example")],
+    ),
+    Foreign(
+        ("mape", "mean absolute percentage error", "neg mean absolute percentage error", "smape"),
+        "which has no name here",
+        [PythonOnly("loss=lambda y, p: abs(y - p) / abs(y)"), Or(), Set("loss", "absolute error")],
+    ),
+    Foreign(
+        ("msle", "mean squared log error", "neg mean squared log error", "reg:squaredlogerror"),
+        "which has no name here",
+        [PythonOnly("loss=lambda y, p: (np.log1p(y) - np.log1p(p)) ** 2"), Or(), Set("loss", "squared error")],
+    ),
+    Foreign(
+        ("rmsle", "root mean squared log error", "neg root mean squared log error"),
+        "the square root of a mean, which is no mean over examples itself",
+        [PythonOnly("loss=lambda y, p: (np.log1p(y) - np.log1p(p)) ** 2"), Or(), Set("loss", "squared error")],
+    ),
+    Foreign(("mphe", "reg:pseudohubererror", "fair"), "which has no name here", Set("loss", "huber")),
+    Foreign(("poisson nloglik",), "half the deviance, up to a number of y alone", [Set("loss", "poisson deviance")]),
+    Foreign(("gamma nloglik",), "half the deviance, up to a number of y alone", [Set("loss", "gamma deviance")]),
+    Foreign(("tweedie nloglik",), "half the deviance, up to a number of y alone", [Set("loss", "tweedie deviance")]),
+)
+
 LOSSES: Registry[LossRow] = Registry(
     "loss",
     (
@@ -132,19 +226,34 @@ LOSSES: Registry[LossRow] = Registry(
             "squared error",
             "(prediction - y)², summed over outputs",
             "clarysage.losses.regression:SquaredError",
-            aliases=("mse", "l2", "mean squared error"),
+            aliases=(
+                "mse",
+                "l2",
+                "mean squared error",
+                "neg mean squared error",
+                "regression",
+                "regression l2",
+                "reg:squarederror",
+            ),
         ),
         LossRow(
             "absolute error",
             "abs(prediction - y), summed over outputs",
             "clarysage.losses.regression:AbsoluteError",
-            aliases=("mae", "l1", "mean absolute error"),
+            aliases=(
+                "mae",
+                "l1",
+                "mean absolute error",
+                "neg mean absolute error",
+                "regression l1",
+                "reg:absoluteerror",
+            ),
         ),
         LossRow(
             "pinball",
             "alpha times the error where y is above the prediction, else 1 - alpha times; alpha is 0.5 unless given",
             "clarysage.losses.robust:Pinball",
-            aliases=("quantile", "pinball loss", "quantile loss", "mean pinball loss"),
+            aliases=("quantile", "pinball loss", "quantile loss", "mean pinball loss", "reg:quantileerror"),
             label="pinball loss",
         ),
         LossRow(
@@ -164,7 +273,7 @@ LOSSES: Registry[LossRow] = Registry(
             "poisson deviance",
             "2 (y log(y / prediction) - y + prediction), for counts",
             "clarysage.losses.deviances:PoissonDeviance",
-            aliases=("poisson", "mean poisson deviance"),
+            aliases=("poisson", "mean poisson deviance", "neg mean poisson deviance", "count:poisson"),
             label="Poisson deviance",
             needs="positive predictions, and y of zero or more",
         ),
@@ -172,14 +281,14 @@ LOSSES: Registry[LossRow] = Registry(
             "gamma deviance",
             "2 (log(prediction / y) + y / prediction - 1), for positive amounts",
             "clarysage.losses.deviances:GammaDeviance",
-            aliases=("gamma", "mean gamma deviance"),
+            aliases=("gamma", "mean gamma deviance", "neg mean gamma deviance", "reg:gamma"),
             needs="positive predictions, and positive y",
         ),
         LossRow(
             "tweedie deviance",
             "for amounts that may be zero; its power is 1.5 unless given (1 is Poisson, 2 is gamma)",
             "clarysage.losses.deviances:TweedieDeviance",
-            aliases=("tweedie", "mean tweedie deviance"),
+            aliases=("tweedie", "mean tweedie deviance", "reg:tweedie"),
             label="Tweedie deviance",
             needs="positive predictions, and y of zero or more",
         ),
@@ -187,13 +296,29 @@ LOSSES: Registry[LossRow] = Registry(
             "cross entropy",
             "-log of the probability of the true class",
             "clarysage.losses.classification:CrossEntropy",
-            aliases=("log loss", "logloss"),
+            aliases=(
+                "log loss",
+                "logloss",
+                "neg log loss",
+                "crossentropy",
+                "binary",
+                "binary logloss",
+                "binary crossentropy",
+                "binary:logistic",
+                "multiclass",
+                "multi logloss",
+                "mlogloss",
+                "categorical crossentropy",
+                "multi:softprob",
+                "multi:softmax",
+                "xentropy",
+            ),
         ),
         LossRow(
             "multi label cross entropy",
             "the mean over labels of the cross entropy of each; y has a column of zeros and ones for each label",
             "clarysage.losses.multilabel:MultiLabel",
-            aliases=("multi label", "multilabel"),
+            aliases=("multi label", "multilabel", "multilogloss"),
             label="multi-label cross entropy",
             needs="a matrix of labels",
         ),
@@ -201,27 +326,29 @@ LOSSES: Registry[LossRow] = Registry(
             "zero one",
             "1 where the most probable class is not the true one",
             "clarysage.losses.classification:ZeroOne",
-            aliases=("zero one loss",),
+            aliases=("zero one loss", "accuracy", "accuracy score", "error", "binary error", "multi error", "merror"),
             label="zero-one loss",
         ),
         LossRow(
             "brier",
             "squared distance between probabilities and the true class",
             "clarysage.losses.classification:Brier",
-            aliases=("brier score", "brier score loss"),
+            aliases=("brier score", "brier score loss", "neg brier score"),
             label="Brier score",
         ),
         LossRow(
             "hinge",
             "max(0, 1 - margin) of two classes, for scores of classifiers (`decision_function`)",
             "clarysage.losses.margins:Hinge",
-            aliases=("hinge loss",),
+            aliases=("hinge loss", "binary:hinge"),
             label="hinge loss",
             needs="margins",
         ),
     ),
     special=Special("auto", "to choose the one that fits the model's task"),
     besides=", or a callable loss(y_true, y_pred)",
+    foreign=METRICS,
+    expected="a loss of single examples, of which values are means",
     entry_points="clarysage.losses",
 )
 

@@ -42,6 +42,15 @@ class Special:
     purpose: str
 
 
+@dataclass(frozen=True)
+class Foreign:
+    """Names of other libraries for things that no row is: ``what`` continues an error's "got 'auc', ..."."""
+
+    names: tuple[str, ...]
+    what: str
+    hint: Words
+
+
 RowType = TypeVar("RowType", bound=Named)
 
 
@@ -54,6 +63,8 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
     rows : the rows that come with the package
     special : a name that is not a row, such as "auto", which leaves the choice to the library
     besides : other values of the argument, for the end of an error's list of names
+    foreign : names that other libraries have for things that no row is; their errors say what comes nearest
+    expected : the things that rows are, for these errors
     entry_points : a group of entry points by which other packages add rows; it is read at the first lookup
     is_fixed : whether other packages cannot add rows
 
@@ -74,6 +85,8 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         *,
         special: Special | None = None,
         besides: str = "",
+        foreign: tuple[Foreign, ...] = (),
+        expected: Words = "",
         entry_points: str | None = None,
         is_fixed: bool = False,
     ) -> None:
@@ -81,6 +94,8 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         self.bundled = rows
         self.special = special
         self._besides = besides
+        self._foreign = {normalised(name): names for names in foreign for name in names.names}
+        self._expected = expected
         self._rows: dict[str, RowType] = {}
         self._spellings: dict[str, str] = {}
         self._group = entry_points
@@ -144,7 +159,10 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         return row
 
     def unknown(self, name: object) -> InputError:
-        """Returns the error about an unknown name."""
+        """Returns the error about an unknown name, with what comes nearest to one of another library."""
+        foreign = self._foreign.get(normalised(name.partition("@")[0])) if isinstance(name, str) else None
+        if foreign is not None:
+            return InputError(self.argument, got=f"{name!r}, {foreign.what}", wanted=self._expected, hint=foreign.hint)
         valid: Words = [f"one of {', '.join(map(repr, self.names))}", PythonOnly(self._besides)]
         similar = self._resembling(name) if isinstance(name, str) else ""
         return InputError(self.argument, got=repr(name), wanted=valid, hint=similar)

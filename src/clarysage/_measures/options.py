@@ -128,8 +128,9 @@ FOREIGN_NAMES = {"random_state": "rng", "seed": "rng", "scoring": "loss", "n_rep
 DECORATED: set[Callable[..., Any]] = set()  # measures that take all shared options
 TYPES = {name: hint.__forward_arg__ for name, hint in SharedOptions.__annotations__.items()}
 SHARED = """
-    loss : {loss}; a callable ``loss(y_true, y_pred)`` that returns one value per example; or a list of these,
-        evaluated in one pass
+    loss : {loss}; a name that scikit-learn, XGBoost, LightGBM or CatBoost has for one of these; a metric or a scorer of
+        scikit-learn, for the loss whose mean it is; a callable ``loss(y_true, y_pred)`` that returns one value per
+        example; or a list of these, evaluated in one pass
     method : {method}; or an object such as ``SurrogateWalks(regressor)``
     background : rows whose values replace withheld features; default a random sample of X of at most 512 rows
         (4,096 for a removal that learns from them). A path or a dataset is sampled to the same size

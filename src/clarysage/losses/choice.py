@@ -11,6 +11,7 @@ from clarysage.catalogue import LOSSES
 from clarysage.errors import Either, InputError, Or, PythonOnly
 from clarysage.losses.classification import SUM_TOLERANCE, CrossEntropy, labels_instead_of_probabilities
 from clarysage.losses.custom import CustomLoss
+from clarysage.losses.scikit_learn import metric_of
 from clarysage.protocols import Loss, ability
 
 MEMBERS = ("name", "task", "degree", "debiasing", "ceiling", "encode", "check", "best_constant")
@@ -18,6 +19,8 @@ MEMBERS = ("name", "task", "degree", "debiasing", "ceiling", "encode", "check", 
 
 def as_loss(loss: Any) -> Loss:
     """Returns a loss given by name, as an object, or as a callable ``loss(y_true, y_pred)`` with one value per example.
+
+    A metric or a scorer of scikit-learn stands for the loss whose mean it is.
 
     Examples
     --------
@@ -32,6 +35,9 @@ def as_loss(loss: Any) -> Loss:
     ready = ability(loss, Loss)
     if ready is not None and callable(loss):
         return ready
+    metric = metric_of(loss)
+    if metric is not None:
+        return metric.loss
     if not callable(loss):
         accepted = "a name, a callable loss(y_true, y_pred), or a list"
         raise InputError("loss", got=f"{type(loss).__name__}", wanted=accepted)

@@ -20,14 +20,15 @@ NAMED = 3  # features that a sentence names
 
 
 def loss_words(loss: str) -> str:
-    """Returns the name of a loss for a sentence.
+    """Returns the name of a loss for a sentence; a user's function may be called as another name of a loss.
 
     Examples
     --------
-    >>> loss_words("zero one"), loss_words("cross entropy")
-    ('zero-one loss', 'cross entropy')
+    >>> loss_words("zero one"), loss_words("cross entropy"), loss_words("accuracy")
+    ('zero-one loss', 'cross entropy', 'accuracy')
     """
-    return (LOSSES[loss].label or loss) if loss in LOSSES else loss
+    row = LOSSES.get(loss)
+    return row.label if row is not None and row.name == loss and row.label else loss
 
 
 def values_words(explanation: Explanation) -> str:
