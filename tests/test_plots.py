@@ -458,7 +458,13 @@ def test_bad_argument_is_named_and_leaves_no_figure(plot: Any, argument: str, va
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("level", None), ("orientation", "diagonal"), ("orientation", None), ("color", "no colour"), ("negative_color", 7)],
+    [
+        ("level", None),
+        ("orientation", "diagonal"),
+        ("orientation", None),
+        ("color", "no colour"),
+        ("negative_color", 7),
+    ],
 )
 def test_bad_argument_of_bars_is_named(argument: str, value: Any) -> None:
     with pytest.raises(InputError) as caught:

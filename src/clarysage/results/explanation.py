@@ -364,8 +364,8 @@ class Explanation(Result):
             raise InputError("k", got=f"{k!r}", wanted="a whole number of zero or more")
         about = self.shown if about is None else about
         target = self.target(about)
-        is_known = about == "data" and self.covariance is not None
-        covariance = self.covariance if is_known else target.std_error**2
+        covariance = self.covariance if about == "data" else None
+        covariance = target.std_error**2 if covariance is None else covariance
         first, first_there = (np.argsort(-values, kind="stable")[:k] for values in (self.values, target.values))
         least, _ = least_lead(target.values, covariance, target.dof, int(k), self.decision_level(about))
         is_certain = least > 0 and set(first.tolist()) == set(first_there.tolist())
