@@ -38,6 +38,7 @@ from clarysage.structure.trees import (
     SplitRules,
     Tree,
     TreeEvaluator,
+    bit_set,
     flatten_trees,
 )
 from oracle import RowByRow
@@ -583,7 +584,7 @@ def _grown(oblivious: ObliviousTree) -> Tree:
         threshold=np.array([level.threshold for level in levels]),
         values=values,
         missing_left=np.array([level.missing_left for level in levels]),
-        categories={node: level.words() for node, level in enumerate(levels) if level.category is not None},
+        categories={node: bit_set([level.category]) for node, level in enumerate(levels) if level.category is not None},
         in_left=False,
     )
 

@@ -12,7 +12,16 @@ from functools import cached_property
 import numpy as np
 
 from clarysage.structure.base import BackgroundEvaluator, Link, mean_predictions, n_outputs
-from clarysage.structure.trees import EXAMPLES_AT_ONCE, MISSING, SplitRules, Tree, Trees, flatten_trees, thresholds_of
+from clarysage.structure.trees import (
+    EXAMPLES_AT_ONCE,
+    MISSING,
+    SplitRules,
+    Tree,
+    Trees,
+    bit_set,
+    flatten_trees,
+    thresholds_of,
+)
 
 ROWS_AT_ONCE = 512  # of the background
 DEEPEST_TABLE, LARGEST_TABLES = 8, 2**24  # levels of a tree, and numbers in all tables of means
@@ -26,13 +35,6 @@ class Level:
     threshold: float = 0.0
     missing_left: bool = True
     category: int | None = None
-
-    def words(self) -> np.ndarray:
-        """Returns the set of the one category, as words of 32."""
-        assert self.category is not None
-        words = np.zeros(self.category // 32 + 1, dtype=np.uint32)
-        words[-1] = 1 << self.category % 32
-        return words
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,7 @@ def flatten_oblivious_trees(
 ) -> ObliviousTrees:
     """Writes oblivious trees over ``columns`` inner columns as flat arrays."""
     levels = [level for tree in trees for level in tree.levels]
-    sets = [np.zeros(0, dtype=np.uint32) if level.category is None else level.words() for level in levels]
+    sets = [np.zeros(0, dtype=np.uint32) if level.category is None else bit_set([level.category]) for level in levels]
     ends = np.cumsum([len(words) for words in sets], dtype=np.int64)
     sizes = np.array([-1 if level.category is None else len(words) for level, words in zip(levels, sets, strict=True)])
     column = np.array([level.column for level in levels], dtype=np.int64)

@@ -333,6 +333,21 @@ class LeafTables:
         return margins
 
 
+def bit_set(categories: list[int]) -> np.ndarray:
+    """Returns a set of categories, the numbers of the bits that are set, as words of 32 bits.
+
+    Examples
+    --------
+    >>> bit_set([0, 3, 32])
+    array([9, 1], dtype=uint32)
+    """
+    words = np.zeros(max(categories, default=0) // 32 + 1, dtype=np.uint32)
+    np.bitwise_or.at(
+        words, np.array(categories, dtype=np.int64) // 32, np.uint32(1) << np.uint32(np.array(categories) % 32)
+    )
+    return words
+
+
 def thresholds_of(split_rules: SplitRules) -> dict[int, np.ndarray]:
     """Returns the finite thresholds of each column that has some."""
     is_number = (split_rules.count < 0) & np.isfinite(split_rules.threshold)

@@ -10,7 +10,7 @@ import numpy as np
 
 from clarysage.structure.base import SINGLE_ROUNDING, Link, Structure, UnknownStructureError
 from clarysage.structure.columnwise import CategoryCodes
-from clarysage.structure.trees import Tree, flatten_trees
+from clarysage.structure.trees import Tree, bit_set, flatten_trees
 
 LINKS: dict[str, Link] = {
     **dict.fromkeys(
@@ -60,7 +60,7 @@ def _tree(tree: dict[str, Any], weight: np.float32, output: int) -> Tree:
     conditions = np.array(tree["split_conditions"], dtype=np.float32)
     sizes, starts = tree["categories_sizes"], tree["categories_segments"]
     sets = {
-        node: _bit_words(tree["categories"][start : start + size])
+        node: bit_set(tree["categories"][start : start + size])
         for node, start, size in zip(tree["categories_nodes"], starts, sizes, strict=True)
     }
     return Tree(
@@ -82,15 +82,6 @@ def _base(text: str, link: Link) -> np.ndarray:
     if link == "positive":
         return np.asarray(np.log(score) - np.log1p(-score))
     return np.asarray(np.log(score)) if link == "exponential" else np.asarray(score)
-
-
-def _bit_words(categories: list[int]) -> np.ndarray:
-    """Returns a set of categories as words of 32."""
-    words = np.zeros(max(categories, default=0) // 32 + 1, dtype=np.uint32)
-    np.bitwise_or.at(
-        words, np.array(categories, dtype=np.int64) // 32, np.uint32(1) << np.uint32(np.array(categories) % 32)
-    )
-    return words
 
 
 def _categories(stored: Any) -> dict[int, list[Any]]:
