@@ -322,7 +322,7 @@ class DrawLimit:
 
 
 def fits_of(run: Run) -> float:
-    """Returns the budget of a run, which counts fits."""
+    """Returns the budget of a run of refits as a number of fits; infinity without a budget."""
     budget = run.budget
     if budget is None:
         return np.inf

@@ -150,7 +150,7 @@ def compare_categories(name: str, reference: ColumnSample, current: ColumnSample
 
 
 def _category_p(counts: CategoryCounts) -> list[float]:
-    """P-values of the tests that apply."""
+    """Returns the p-values of the tests that apply to the counts; an empty list if there is nothing to test."""
     if min(counts.rows) == 0 or len(counts.labels) < 2:
         return []
     reference, current = counts.table
@@ -230,7 +230,7 @@ def _lost_label_hints(counts: CategoryCounts) -> list[str]:
 
 
 def _labels_of_one_side(counts: CategoryCounts, side: int) -> tuple[list[str], str]:
-    """Labels that the other side lacks, if more rows have them than by chance, and their share of this side's rows."""
+    """Returns the labels that the other side lacks and their share of rows; none if chance explains their rows."""
     of_side, of_other = counts.table[side], counts.table[1 - side]
     indices = np.flatnonzero((of_side > 0) & (of_other == 0))
     indices = indices[np.argsort(-of_side[indices], kind="stable")]
@@ -355,7 +355,7 @@ def _exchanges(counts: CategoryCounts) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _cycle(counts: CategoryCounts) -> tuple[np.ndarray | None, bool]:
-    """Indices of the labels around a cycle, None where there is none, and whether labels are of the calendar."""
+    """Returns the indices of the labels around a cycle (None if there is none), and whether it is a calendar's."""
     labels = [label.strip().strip(".").casefold() for label in counts.labels]
     for cycle in CYCLES:
         if set(labels) <= set(cycle):
@@ -367,7 +367,7 @@ def _cycle(counts: CategoryCounts) -> tuple[np.ndarray | None, bool]:
 
 
 def _steps_around(k: int, is_calendar: bool) -> list[int]:
-    """Numbers of places to move; a single one where the order of labels is not that of the calendar."""
+    """Returns the steps to try around a cycle of k labels; only to a neighbour if the cycle is not a calendar's."""
     return [steps for steps in range(-(k // 2) + (k % 2 == 0), k // 2 + 1) if steps] if is_calendar else [1, -1]
 
 

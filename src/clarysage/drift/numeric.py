@@ -83,7 +83,7 @@ def _distribution_p(reference: np.ndarray, current: np.ndarray, ecdf: TwoSampleE
 
 
 def _repeated_values_p(ecdf: TwoSampleECDF) -> list[float]:
-    """The p-value of the shares of values that occur more than once, where it can be small."""
+    """Returns the p-value of the shares of values that occur more than once; an empty list if it cannot be small."""
     counts = ecdf.counts[:, ecdf.counts.sum(axis=0) > 1]
     if not all(ecdf.rows) or not counts.size or len(ecdf.values) == 1:
         return []

@@ -161,7 +161,7 @@ class Rescaling:
         return (-UNIT_BONUS if is_known else _digits(factor)) + _digits(self.offset)
 
     def misfit(self, critical: float) -> float:
-        """The remaining distance in units of the critical one, penalised for fitted numbers and rounding."""
+        """Returns the remaining distance in units of the critical one, penalised for fitted numbers and rounding."""
         return self.remaining / critical + PARAMETER_PENALTY * (self.fitted + bool(self.step))
 
 
@@ -194,7 +194,7 @@ def find_offset(samples: NumberSamples) -> float | None:
 
 
 def _simplest(samples: NumberSamples, family: Iterator[Rescaling]) -> Rescaling | None:
-    """Returns the rescaling with the smallest gaps, where numbers with fewer digits may leave slightly larger ones."""
+    """Returns the rescaling with the smallest gap between distribution functions, penalised for its digits."""
 
     def penalised_gap(candidate: Rescaling) -> float:
         return candidate.ecdf.rms_gap + DIGIT_PENALTY * samples.critical * candidate.digits
@@ -358,7 +358,7 @@ def is_on_steps(values: np.ndarray, step: float) -> bool:
 
 
 def _share_on_steps(values: np.ndarray, step: float) -> float:
-    """The share of numbers that are multiples of a step, up to the rounding of floats."""
+    """Returns the share of numbers that are multiples of a step, up to the rounding of floats."""
     steps = values / step
     deviation = np.abs(steps - np.round(steps))
     return float((deviation <= np.maximum(1e-9, 1e-12 * np.abs(steps))).mean())

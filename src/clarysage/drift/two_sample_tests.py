@@ -176,7 +176,7 @@ def tarone_p(reference: np.ndarray, current: np.ndarray, rows: tuple[int, int]) 
 
 
 def smallest_attainable_p(totals: np.ndarray, drawn: int, rows: int) -> np.ndarray:
-    """Returns the smallest hypergeometric p-value that values with so many rows in both samples can have, (k,)."""
+    """Returns the smallest hypergeometric p-values (k,) that values with these totals of rows (k,) can have."""
     totals = totals.astype(np.float64)
     extremes = [np.maximum(0, totals - (rows - drawn)), np.minimum(totals, drawn)]
     tails = [np.exp(_log_hypergeometric(observed, totals, drawn, rows)) for observed in extremes]
@@ -184,7 +184,7 @@ def smallest_attainable_p(totals: np.ndarray, drawn: int, rows: int) -> np.ndarr
 
 
 def _log_hypergeometric(observed: np.ndarray, total: np.ndarray | int, drawn: int, rows: int) -> np.ndarray:
-    """Logarithms of hypergeometric probabilities."""
+    """Returns the logarithms of hypergeometric probabilities."""
     return np.asarray(
         _log_binomial(total, observed)
         + _log_binomial(rows - total, drawn - observed)
@@ -197,7 +197,7 @@ def _log_binomial(n: np.ndarray | int, k: np.ndarray) -> np.ndarray:
 
 
 def _normal_p(observed: int, total: int, drawn: int, rows: int) -> float:
-    """The p-value by the normal approximation, with a continuity correction."""
+    """Returns the p-value by the normal approximation, with a continuity correction."""
     share = total / rows
     spread = np.sqrt(drawn * share * (1 - share) * (rows - drawn) / (rows - 1))
     deviation = max(0.0, abs(observed - drawn * share) - 0.5) / spread
@@ -238,7 +238,7 @@ def new_categories_p(reference: np.ndarray, current: np.ndarray, rows: tuple[int
 
 
 def log_p_all_current(sizes: np.ndarray, rows: tuple[int, int]) -> np.ndarray:
-    """Logarithms of the probabilities that all of so many rows are in the current sample, none in the reference."""
+    """Returns log probabilities that all rows of categories, ``sizes`` in both samples together, are current rows."""
     drawn, all_rows = rows[1], sum(rows)
     with np.errstate(invalid="ignore"):
         log_chance = (

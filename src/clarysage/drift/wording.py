@@ -84,7 +84,7 @@ def two_numbers(reference: float, current: float) -> tuple[str, str]:
 
 
 def _magnitude(value: float) -> int:
-    """The power of ten of the first digit."""
+    """Returns the power of ten of the first digit."""
     return math.floor(math.log10(abs(value))) if value else 0
 
 

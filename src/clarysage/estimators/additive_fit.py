@@ -86,7 +86,7 @@ class Blocks:
 
     @staticmethod
     def payoffs(draws: int) -> int:
-        """Returns the number of payoffs that so many blocks take."""
+        """Returns the number of payoffs that ``draws`` blocks take."""
         return 2 * EXAMPLES * draws
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:

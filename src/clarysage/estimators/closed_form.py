@@ -63,7 +63,7 @@ class ClosedFormValues:
         return by_quarters(self.chunk(game), made)
 
     def pairs(self, game: Game, draws: int) -> int:
-        """Returns the number of pairs of walks that are made with so many draws."""
+        """Returns the number of pairs of walks that accompany ``draws`` draws."""
         return _passes(game) * draws if self._walks(game) else 0
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:

@@ -105,7 +105,7 @@ def rows_per_chunk(game: Game) -> int:
 
 
 def chunk_ends(estimator: Estimator[Any], game: Game, draws: int) -> list[int]:
-    """Returns where the chunks of a round of so many draws end; this does not depend on the workers."""
+    """Returns where the chunks of a round of ``draws`` draws end; this does not depend on the workers."""
     if not draws:
         return []
     most, divisible = estimator.chunk(game), ability(estimator, Divisible)

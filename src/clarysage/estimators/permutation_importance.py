@@ -179,7 +179,7 @@ def _single_draws(game: Game) -> SingleDrawGame:
 
 @dataclass(frozen=True)
 class AfterRepeats:
-    """A stopping rule that ends a run after so many repeats of so many examples."""
+    """A stopping rule that ends a run after a number of repeats, each of which takes a draw for every example."""
 
     repeats: int
     examples: int

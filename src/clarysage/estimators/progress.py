@@ -25,7 +25,7 @@ class Trace:
     ----------
     points : of the rounds that are kept
     seen : rounds so far
-    every : one round in so many is kept
+    every : one of this number of rounds is kept
     """
 
     points: list[np.ndarray] = field(default_factory=list)

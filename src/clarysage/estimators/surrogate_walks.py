@@ -149,7 +149,7 @@ class SurrogateWalks:
         )
 
     def components(self, game: Game, state: Staged) -> VarianceComponents | None:
-        """Returns the weighted components of stages; None if no stage has seen all examples."""
+        """Returns the variance components of the weighted mean of stages; None if no stage has seen all examples."""
         counted, weights = self._weighted(state)
         return weighted_components([self._components_by_stage(number, state) for number in counted], weights)
 

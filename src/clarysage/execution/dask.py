@@ -165,7 +165,7 @@ def _run_cached(key: str, module_paths: Sequence[str], group: Group, pickle_byte
 
 @contextmanager
 def _long_switch_interval() -> Iterator[None]:
-    """A context in which Dask's own threads in a worker wait longer for the interpreter's lock.
+    """Makes Dask's own threads in a worker wait longer for the interpreter's lock, within the context.
 
     They take it more than a hundred times a second, for heartbeats and profiles, and a model in Python waits each time.
     Nothing is changed where the process runs other tasks, or threads that are not Dask's.

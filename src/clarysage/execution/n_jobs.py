@@ -45,7 +45,7 @@ def workers_of(n_jobs: int, backend: str = "processes", address: str | None = No
 
 
 def processes(n_jobs: int) -> int:
-    """Returns the number of processes as it is: a number as ``n_jobs`` means processes of this machine."""
+    """Returns the number unchanged, since a number as ``n_jobs`` stands for processes of this machine."""
     return n_jobs
 
 

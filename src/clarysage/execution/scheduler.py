@@ -28,7 +28,7 @@ class Scheduler:
     Parameters
     ----------
     backend : the workers
-    group : the number of tasks in a group, where it is not to adapt
+    group : the number of tasks in a group; None adapts it to the time that tasks take
     """
 
     def __init__(self, backend: WorkerBackend, *, group: int | None = None) -> None:

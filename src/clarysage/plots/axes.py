@@ -273,11 +273,7 @@ def _time(name: str) -> int:
 
 
 def write_slice_names(ax: Any, names: Sequence[str], positions: np.ndarray, inches: float) -> None:
-    """Writes as many names as can be read below an axis of this width in inches; long ones upright, except dates.
-
-    >>> spaced_apart(np.array([0.0, 1.0, 2.0, 3.0]), 1.5)
-    [0, 2]
-    """
+    """Writes as many names as can be read below an axis of this width in inches; long ones upright, except dates."""
     texts = [literal(short_name(name, SLICE_NAME_LETTERS)) for name in names]
     pitch = inches / (positions[-1] - positions[0] + 1)
     longest = max(text_inches(text, "xtick.labelsize") for text in texts) + NAME_GAP
@@ -290,7 +286,13 @@ def write_slice_names(ax: Any, names: Sequence[str], positions: np.ndarray, inch
 
 
 def spaced_apart(positions: np.ndarray, distance: float) -> list[int]:
-    """Returns indices of positions, from the first on, with at least this distance between them."""
+    """Returns indices of positions, from the first on, with at least this distance between them.
+
+    Examples
+    --------
+    >>> spaced_apart(np.array([0.0, 1.0, 2.0, 3.0]), 1.5)
+    [0, 2]
+    """
     selected = [0]
     for i in range(1, len(positions)):
         if positions[i] - positions[selected[-1]] >= distance - 1e-9:

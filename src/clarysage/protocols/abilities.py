@@ -65,7 +65,7 @@ def gives_ability(cls: type, kind: type) -> bool:
 
 @lru_cache(maxsize=4096)
 def _missing_members(cls: type, kind: type) -> frozenset[str] | None:
-    """Members of a protocol that a class itself does not have; None for a class that would have to inherit."""
+    """Returns the members of a protocol that a class lacks; None if ``kind`` is a class that it does not inherit."""
     if kind in cls.__mro__:
         return frozenset()
     if Protocol not in kind.__bases__:

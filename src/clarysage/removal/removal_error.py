@@ -51,7 +51,7 @@ class EvaluationSample:
     ) -> EvaluationSample:
         """Draws at most ``rows`` of the rows of positive weight, without replacement, with coalitions for each.
 
-        With ``clusters``, so many sets of coalitions are drawn, each for as many rows or one more.
+        If ``clusters`` is given, at most that many sets of coalitions are drawn, which the rows share evenly.
         """
         (candidates,) = np.nonzero(weights > 0)
         chosen = np.sort(rng.choice(candidates, min(rows, len(candidates)), replace=False))

@@ -285,7 +285,7 @@ class Change:
 
 
 def changes_of(comparison: Comparison, level: float) -> list[Change]:
-    """Returns the changes of all explanations after the first."""
+    """Returns the change of each explanation after the first from the first, the reference, with its verdicts."""
     lows, highs = (np.atleast_2d(end) for end in comparison.interval(level))
     p_values, flags = (np.atleast_2d(numbers) for numbers in (comparison.p_values(), comparison.flags))
     names = display_names(comparison)

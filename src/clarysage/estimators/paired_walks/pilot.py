@@ -65,7 +65,7 @@ class Pilot:
 
 
 def run_pilot(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
-    """Returns the pilot run before a run of so many model rows."""
+    """Makes the pilot run before a run of at most ``rows`` model rows."""
     p, subsampled, size = game.n_players, ability(game, SubsampledGame), size_measure(game)
     pair, calls_model = rows_of_pair(game), subsampled is None or subsampled.calls_model
     if subsampled is None or p == 1:

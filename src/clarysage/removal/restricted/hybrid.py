@@ -142,7 +142,7 @@ class HybridModel:
         return self if is_quick else replace(self, native=None)
 
     def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> SingleImputations:
-        """Returns f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
+        """Returns f(x_S, b_k) for single background rows b_k, drawn at quantile levels (n, q) of the rows' weights."""
         index, columns = inverse_cdf(self.background_weights, levels), np.flatnonzero(~is_kept)
         if self.native is not None:
             return SingleImputations(*self.native.single(x, full, columns, index), background_index=index)

@@ -110,7 +110,7 @@ class WeightedModel:
         return self
 
     def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> SingleImputations:
-        """Returns f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
+        """Returns f(x_S, b_k) for single background rows b_k, drawn at quantile levels (n, q) of the rows' weights."""
         background_index, columns = inverse_cdf(self.background_weights, levels), np.flatnonzero(~is_kept)
         if is_kept.any():
             self_match = self.self_matches.look_up(x)
