@@ -1408,7 +1408,7 @@ BAD_SETTINGS = [
         Bad(f"rng {value!r}", lambda value=value: sampled(rng=value), "rng", "seed")
         for value in (-1, "seed", 1.5, True)
     ],
-    Bad("loss unknown", lambda: regression(loss="mse"), "loss", "'mse'; wanted one of 'squared error'.*callable"),
+    Bad("loss unknown", lambda: regression(loss="sum"), "loss", "'sum'; wanted one of 'squared error'.*callable"),
     Bad("loss None", lambda: regression(loss=None), "loss", "NoneType; wanted a name, a callable"),
     Bad("loss a number", lambda: regression(loss=2), "loss", "int; wanted"),
     Bad(

@@ -354,7 +354,7 @@ def test_one_feature_is_paid_everything(data):
         ({"walks": 2.5}, "walks"),
         ({"walks": True}, "walks"),
         ({"tolerance": None}, "tolerance"),
-        ({"loss": "hinge"}, "loss"),
+        ({"loss": "no such loss"}, "loss"),
         ({"y": None}, "y"),
         ({"budget": 3, "method": "paired walks"}, "budget"),
     ],

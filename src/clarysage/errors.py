@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import Any, Literal
+
+MUCH_LESS_SIMILAR = 0.2  # difference of ratios between a misspelled name and two candidates
 
 
 @dataclass(frozen=True)
@@ -285,7 +287,20 @@ def resembling(name: str, candidates: Iterable[str]) -> str:
     "'Temp'"
     """
     spelled = {candidate.lower(): candidate for candidate in reversed(list(candidates))}
-    return " or ".join(repr(spelled[match]) for match in get_close_matches(name.lower(), list(spelled), n=2))
+    return " or ".join(repr(spelled[match]) for match in closest(name.lower(), spelled))
+
+
+def closest(name: str, candidates: Iterable[str]) -> list[str]:
+    """Returns the candidate most similar to a name, and a second one if it is about as similar.
+
+    Examples
+    --------
+    >>> closest("cross entrpy", ["cross entropy", "multi label cross entropy"])
+    ['cross entropy']
+    """
+    matches = get_close_matches(name, list(candidates), n=2)
+    similarity = [SequenceMatcher(None, match, name).ratio() for match in matches]
+    return [match for match, ratio in zip(matches, similarity, strict=True) if ratio > similarity[0] - MUCH_LESS_SIMILAR]
 
 
 def in_digits(number: float) -> str:

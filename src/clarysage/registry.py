@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Generic, Protocol, TypeVar
 
-from clarysage.errors import InputError, PythonOnly, Words
+from clarysage.errors import InputError, PythonOnly, Words, closest
 
 
 class Named(Protocol):
@@ -170,8 +169,7 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
     def _resembling(self, name: str) -> str:
         """Returns the names of rows with a name or an alias that is similar to a misspelled one."""
         rows = {**{name: name for name in self.names}, **self._spellings}
-        close = get_close_matches(normalised(name), list(rows), n=2)
-        return " or ".join(dict.fromkeys(repr(rows[match]) for match in close))
+        return " or ".join(dict.fromkeys(repr(rows[match]) for match in closest(normalised(name), rows)))
 
     def row_of(self, value: object) -> RowType | None:
         """Returns the row of an object's class, or of a class; None if there is none. It imports nothing."""

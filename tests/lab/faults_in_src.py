@@ -577,8 +577,8 @@ FAULTS: tuple[Fault, ...] = (
         "median-upper",
         TIE,
         "losses/regression.py",
-        "return float(ranked[ends].mean())",
-        "return float(ranked[ends].max())",
+        "return float(ranked[np.minimum(ends, len(ranked) - 1)].mean())",
+        "return float(ranked[np.minimum(ends, len(ranked) - 1)].max())",
     ),
     Fault(
         "tie-to-the-last-class",
