@@ -137,7 +137,7 @@ def test_every_scorer_of_scikit_learn_is_a_loss_or_an_error_and_so_is_its_name(n
     try:
         loss = as_loss(name)
     except cs.InputError:
-        with pytest.raises(cs.InputError, match="loss: got .*; wanted "):
+        with pytest.raises(cs.InputError, match=r"loss: got .*; wanted "):
             as_loss(metrics.get_scorer(name))
     else:
         assert as_loss(metrics.get_scorer(name)) == loss

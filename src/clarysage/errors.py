@@ -299,8 +299,8 @@ def closest(name: str, candidates: Iterable[str]) -> list[str]:
     ['cross entropy']
     """
     matches = get_close_matches(name, list(candidates), n=2)
-    similarity = [SequenceMatcher(None, match, name).ratio() for match in matches]
-    return [match for match, ratio in zip(matches, similarity, strict=True) if ratio > similarity[0] - MUCH_LESS_SIMILAR]
+    ratios = [SequenceMatcher(None, match, name).ratio() for match in matches]
+    return [match for match, ratio in zip(matches, ratios, strict=True) if ratio > ratios[0] - MUCH_LESS_SIMILAR]
 
 
 def in_digits(number: float) -> str:
