@@ -74,7 +74,8 @@ def metric_of(value: Any) -> Metric | None:
         return None if inner is None else Metric(inner.function, {**inner.given, **value.keywords})
     if _is_scorer(value):
         return _metric_of_scorer(value)
-    return Metric(value) if getattr(module, getattr(value, "__name__", ""), None) is value else None
+    is_function = callable(value) and getattr(module, getattr(value, "__name__", ""), None) is value
+    return Metric(value) if is_function else None
 
 
 def _is_scorer(value: Any) -> bool:
