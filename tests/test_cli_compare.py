@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of saved explanations, which is the current one."""
     for name, one in (("before", BEFORE), ("after", AFTER), ("other", OTHER)):
         one.save(tmp_path / f"{name}.json", rows=True)
-        one.save(tmp_path / f"{name}-lean.json")
+        one.save(tmp_path / f"{name}-lean.json", rows=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -193,8 +193,11 @@ def rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_explain_writes_what_rows_contribute_if_asked(rows: Path) -> None:
-    assert explain("--json", "lean.json").exit_code == 0
+    assert explain("--json", "lean.json", "--no-rows").exit_code == 0
     assert cs.load("lean.json").parts is None
+    assert "parts" not in json.loads(explain("--json", "-").stdout)
+    assert explain("--json", "small.json").exit_code == 0
+    assert cs.load("small.json").parts is not None
     result = explain("--json", "whole.json", "--rows")
     assert result.exit_code == 0, result.stderr
     whole = cs.load("whole.json")
@@ -203,6 +206,15 @@ def test_explain_writes_what_rows_contribute_if_asked(rows: Path) -> None:
     printed = json.loads(explain("--json", "-", "--rows").stdout)
     assert printed == json.loads((rows / "whole.json").read_text())
     assert compare("whole.json", "whole.json")["differences"][0]["is_paired"]
+
+
+def test_explain_says_where_a_file_leaves_rows_out(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clarysage.results.files.MOST_NUMBERS", 10)
+    result = explain("--json", "large.json")
+    assert result.exit_code == 0
+    assert "is without the contributions of single rows" in result.stderr
+    assert "explain --json FILE --rows" in result.stderr
+    assert cs.load("large.json").parts is None
 
 
 def test_explain_says_where_it_does_not_know_what_rows_contribute(rows: Path) -> None:

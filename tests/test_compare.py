@@ -17,6 +17,7 @@ from clarysage.inference.estimate import StopReason, Target, VarianceComponents
 from clarysage.inference.intervals import adjusted, p_values, two_sided
 from clarysage.inference.population import Sampled, paired, targets, unpaired
 from clarysage.results.compare import reordered
+from clarysage.results.files import as_plain
 from made_up import compared
 from tests.lab.coverage import binomial_range, covers
 
@@ -105,6 +106,14 @@ def two():
     return run(MODEL, X, y, rows), run(MODEL * [1, 0.3, 1, 1], X, y, rows)
 
 
+@pytest.fixture
+def apart_two(two):
+    """One model on other rows, with another background; the same for any seed of the tests."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 4))
+    return two[0], run(MODEL, X, X @ BETA + rng.normal(size=200), background(rng), method="paired walks")
+
+
 def test_flags_are_by_p_values_that_are_adjusted_for_the_number_of_tests():
     """Forty features whose differences are chance: some of them seem changed if one does not count the tests."""
     rng = np.random.default_rng(0)
@@ -176,7 +185,7 @@ def test_parts_are_kept_in_pickles_and_in_files_where_asked_for(two, tmp_path):
     one = two[0]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).parts, one.parts)
     assert "parts" not in one.to_dict()
-    one.save(tmp_path / "without.json")
+    one.save(tmp_path / "without.json", rows=False)
     one.save(tmp_path / "with.json", rows=True)
     assert cs.load(tmp_path / "without.json").parts is None
     again = cs.load(tmp_path / "with.json")
@@ -449,7 +458,7 @@ def test_other_removals_are_named(two):
 
 def test_explanations_from_files_are_paired_where_rows_were_saved(two, tmp_path):
     for one, name in zip(two, "ab", strict=True):
-        one.save(tmp_path / f"{name}.json")
+        one.save(tmp_path / f"{name}.json", rows=False)
         one.save(tmp_path / f"{name} rows.json", rows=True)
     plain = [cs.load(tmp_path / f"{name}.json") for name in "ab"]
     whole = [cs.load(tmp_path / f"{name} rows.json") for name in "ab"]
@@ -461,6 +470,41 @@ def test_explanations_from_files_are_paired_where_rows_were_saved(two, tmp_path)
     np.testing.assert_array_equal(cs.compare(*whole).std_error, cs.compare(*two).std_error)
     with pytest.raises(UnavailableError, match=r"rows=True"):
         cs.compare(*plain, paired=True)
+
+
+def everything_in(result):
+    """Every field of a result, with the contributions of single rows."""
+    return as_plain(result, rows=True)
+
+
+def test_comparisons_after_loading_are_the_same_in_every_field(two, apart_two, tmp_path):
+    for pair, options in [(two, {}), (two, {"paired": False}), (apart_two, {})]:
+        for name, explanation in zip("ab", pair, strict=True):
+            explanation.save(tmp_path / f"{name}.json")
+        before, after = (
+            cs.compare(*pair, **options),
+            cs.compare(*(cs.load(tmp_path / f"{n}.json") for n in "ab"), **options),
+        )
+        assert everything_in(after) == everything_in(before)
+        assert str(after) == str(before)
+        assert after.report() == before.report()
+    assert cs.compare(*two).is_paired
+    assert not cs.compare(*apart_two).is_paired
+
+
+def test_a_file_that_leaves_rows_out_says_so(two, tmp_path, monkeypatch):
+    monkeypatch.setattr("clarysage.results.files.MOST_NUMBERS", 100)
+    with pytest.warns(cs.ClarysageWarning, match=r"without the contributions of single rows.*save\(path, rows=True\)"):
+        two[0].save(tmp_path / "it.json")
+    assert cs.load(tmp_path / "it.json").parts is None
+    for rows in (True, False):  # as asked for, without a warning
+        two[0].save(tmp_path / "it.json", rows=rows)
+        assert (cs.load(tmp_path / "it.json").parts is None) != rows
+
+
+def test_explanations_without_parts_are_saved_as_ever(two, tmp_path):
+    replace(two[0], parts=None, parts_weight=None, parts_error=None).save(tmp_path / "it.json")
+    assert cs.load(tmp_path / "it.json").parts is None
 
 
 def test_lists_of_losses_are_compared_by_loss(seed):

@@ -83,7 +83,7 @@ def check_tolerance(tolerance: float) -> None:
     _check_values({"tolerance": tolerance}, {"tolerance": Converged})
 
 
-def check_rows(rows: bool, json_file: Path | None) -> None:
+def check_rows(rows: bool | None, json_file: Path | None) -> None:
     """Raises an error if contributions of rows are requested without a JSON file."""
     if rows and json_file is None:
         hint = "--json sage.json --rows"

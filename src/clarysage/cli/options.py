@@ -387,14 +387,15 @@ class ExplanationOptions(FileOptions):
         typer.Option(metavar="FILE", show_default=False, help="Plot the values to this .png, .svg or .pdf file."),
     ] = None
     rows: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--rows/--no-rows",
             show_default=False,
-            help='Include the contributions of single rows in the --json file, if they are known. With them "clarysage '
-            'compare" can pair explanations of the same rows, and "clarysage merge" gives narrower intervals.',
+            help='Include the contributions of single rows in the --json file. With them "clarysage compare" can pair '
+            'explanations of the same rows, and "clarysage merge" gives narrower intervals. Default: if they are known '
+            "and at most a million numbers, except on stdout.",
         ),
-    ] = False
+    ] = None
     about: Annotated[
         str | None,
         typer.Option(

@@ -107,14 +107,21 @@ def available_about(result: Result, about: str | None, say: Say) -> str | None:
     return summary.about
 
 
-def has_rows(result: Result, rows: bool, say: Say) -> bool:
-    """Tells whether to write contributions of single rows: if requested and known; if not known, with a note."""
-    from clarysage.results.files import has_on_request
+def has_rows(result: Result, rows: bool | None, json_file: Path | None, say: Say) -> bool:
+    """Tells whether to write contributions of single rows: if requested and known, by default also to small files.
 
-    if rows and not has_on_request(result):
+    A note says where they are requested and not known, or left out of a file because there are too many.
+    """
+    from clarysage.results.files import numbers_of_rows, rows_by_default
+
+    if rows is None and json_file not in (None, STDOUT):
+        rows, note = rows_by_default(result)
+        if note is not None:
+            say(note)
+    if rows and not numbers_of_rows(result):
         say("--rows: contributions of single rows are not known for this method or measure, and are not written.")
         return False
-    return rows
+    return bool(rows)
 
 
 def check_picture(option: str, path: Path) -> None:

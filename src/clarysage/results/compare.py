@@ -15,10 +15,10 @@ from clarysage.inference.intervals import adjustment
 from clarysage.inference.population import paired, unpaired, variance_leverage
 from clarysage.results.comparison import PARTS_OF_TARGET, Comparison, Difference
 from clarysage.results.explanation import Explanation, with_exact_zeros
+from clarysage.results.files import SAVED_WITH_ROWS
 
 HEAVY = 0.5  # share of the variance of a difference that 1 % of the rows carry
 MOST_NAMED = 5  # features in a message
-SAVED_WITH_ROWS = Call("save", "path", (Set("rows", True),))
 
 
 @overload

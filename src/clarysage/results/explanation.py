@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -15,12 +16,12 @@ import numpy as np
 from clarysage._utils.display import shortened
 from clarysage.catalogue import ABOUT, present_measure_name
 from clarysage.codec import ON_REQUEST, Array, freeze_arrays, read_only, require
-from clarysage.errors import InputError, Note, Or, PythonOnly, Set, UnavailableError, as_note
+from clarysage.errors import ClarysageWarning, InputError, Note, Or, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, sign_names
 from clarysage.results.facts_and_notes import end_of_run, facts, loss_facts, notes_of_run, warnings_first
-from clarysage.results.files import file_format, save
+from clarysage.results.files import file_format, rows_by_default, save
 from clarysage.results.result import Result, agreement_with, plots, text_of
 from clarysage.results.summary import (
     Bars,
@@ -118,7 +119,7 @@ class Explanation(Result):
         them; ``values`` are their weighted means (for mean absolute SHAP, the means of their sizes)
     parts : (N, p) contributions of each example of positive weight to the values, which are their sums; None where some
         examples were never visited, where the method does not separate examples, and for more than 50 million numbers.
-        Paired comparisons need them. Only ``save(path, rows=True)`` writes them to files
+        Paired comparisons need them. :meth:`save` says when files have them
     parts_weight, parts_error : (N,) weights of these examples, which add up to one, and (p,) standard errors of the
         sampling that is not part of any example; None where ``parts`` is
     trace : (m, 4) course of the run: draws, model rows, largest standard error, range of the values; None if exact
@@ -419,11 +420,15 @@ class Explanation(Result):
         picture = [] if (image := _image(self)) is None else [Section("image", "As an image", (image,))]
         return page_of_values(self, level, about, vocabulary_of(self), pictures=picture)
 
-    def save(self, path: str | Path, *, rows: bool = False) -> None:
+    def save(self, path: str | Path, *, rows: bool | None = None) -> None:
         """Write the explanation as JSON; :func:`clarysage.load` reads it back.
 
-        ``rows=True`` also writes the ``parts``, N x p numbers about single examples, so that
-        :func:`clarysage.compare` can pair explanations of the same rows that are read from files.
+        Parameters
+        ----------
+        path : file to write
+        rows : whether to write the ``parts`` too, N x p contributions of single examples, by which
+            :func:`clarysage.compare` pairs explanations of the same rows, and :func:`clarysage.merge` averages runs.
+            Default: if they are known, up to a million numbers; a warning says where more are left out
         """
         if rows and self.parts is None:
             raise UnavailableError(
@@ -437,6 +442,10 @@ class Explanation(Result):
                     Set("rows", False),
                 ],
             )
+        if rows is None:
+            rows, note = rows_by_default(self)
+            if note is not None:
+                warnings.warn(ClarysageWarning(note), stacklevel=2)
         save(self, path, rows=rows)
 
     def plot(self, **options: Any) -> Any:

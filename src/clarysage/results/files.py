@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 
 from clarysage._utils.atomic import write_atomically
 from clarysage.codec import AS_WRITTEN, decode, encode, fields_on_request
-from clarysage.errors import FormatError
+from clarysage.errors import Call, FormatError, Note, Set
 from clarysage.registry import Registry
 
 VERSION = 2
 PREFIX = "clarysage "  # of the format that a file states
+MOST_NUMBERS = 1_000_000  # about single rows, some 20 MB: files have more of them only if asked for
+SAVED_WITH_ROWS = Call("save", "path", (Set("rows", True),))
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # as in names of files that are not valid UTF-8
 
 Result = TypeVar("Result")
@@ -94,9 +96,25 @@ def save(result: Any, path: str | Path, *, rows: bool = False) -> None:
     write_atomically(as_json(as_plain(result, rows=rows)) + "\n", path)
 
 
-def has_on_request(result: Any) -> bool:
-    """Tells whether a result holds contributions of single rows, which files hold on request."""
-    return any(getattr(result, name) is not None for name in fields_on_request(type(result)))
+def numbers_of_rows(result: Any) -> int:
+    """Returns how many numbers about single rows a result holds, which files hold on request."""
+    arrays = (getattr(result, name) for name in fields_on_request(type(result)))
+    return sum(array.size for array in arrays if array is not None)
+
+
+def rows_by_default(result: Any) -> tuple[bool, Note | None]:
+    """Tells whether a file holds contributions of single rows unless told otherwise, with a note if there are too many.
+
+    Comparisons of results from files then are those of the results that were saved.
+    """
+    size = numbers_of_rows(result)
+    if size <= MOST_NUMBERS:
+        return size > 0, None
+    text = (
+        f"The file is without the contributions of single rows, {size:,} numbers: comparisons with explanations of the "
+        "same rows, and merged runs, will be less precise after loading. They are kept by "
+    )
+    return False, Note((text, SAVED_WITH_ROWS, "."))
 
 
 def load(path: str | Path) -> Any:

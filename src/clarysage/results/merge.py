@@ -105,7 +105,7 @@ def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.02
 
     .. math:: V = \sum_r w_r (V_r - \sigma_r^2) + \sum_r w_r^2 \sigma_r^2
 
-    Where all runs have the contributions of single rows (``parts``; in files by ``save(path, rows=True)``), these are
+    Where all runs have the contributions of single rows (``parts``; in files as ``save`` describes), these are
     averaged, and the variance over the rows is that of the averages, which is more precise. See
     :class:`~clarysage.inference.pooling.Pool`.
 

@@ -52,9 +52,8 @@ def compare(
     """Compare explanations: which features contribute more or less, and which differences are significant.
 
     The explanations must have the same features, measure and loss: for example, two models on the same rows, or one
-    model on old and new rows. Use the same --background for all. Explanations of the same rows, written by "clarysage
-    explain --json FILE --rows", are compared row by row, which is usually far more precise; the table says whether
-    they were.
+    model on old and new rows. Use the same --background for all. Explanations of the same rows
+    are compared row by row, which is usually far more precise; the table says whether they were.
 
     Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 success, with or without differences,
     1 error, 2 wrong usage, 3 an explanation has not converged (the result is printed and written, too).

@@ -91,7 +91,8 @@ def explain(
             explanation = _explanation(request, say, progress=shows_progress(console.quiet))
         about = available_about(explanation, written.about, say)
         summary = explanation.summary(about=about, tests=written.tests)
-        output_files.write_and_print(explanation, say, summary=summary, rows=has_rows(explanation, written.rows, say))
+        rows = has_rows(explanation, written.rows, written.json_file, say)
+        output_files.write_and_print(explanation, say, summary=summary, rows=rows)
 
 
 def _explanation(request: Request, say: Say, *, progress: bool) -> Explanation:

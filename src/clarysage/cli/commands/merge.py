@@ -44,8 +44,8 @@ def merge(
 
     The runs must have the same model, data, background and options, and different seeds. Give all of them a
     --background file with at most --background-rows rows: a larger file, or none, is sampled with the seed, so the runs
-    would have different backgrounds. Explanations written by "clarysage explain --json FILE --rows" give narrower
-    intervals.
+    would have different backgrounds. Files with the contributions of single rows (see "clarysage explain --rows") give
+    narrower intervals.
 
     Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 success, 1 error, 2 wrong usage, 3 not
     converged (the result is printed and written, too).
@@ -67,4 +67,5 @@ def merge(
             merged = cs.merge([explanation_in(path) for path in given], tolerance=tolerance)
         about = available_about(merged, written.about, say)
         summary = merged.summary(about=about, tests=written.tests)
-        output_files.write_and_print(merged, say, summary=summary, rows=has_rows(merged, written.rows, say))
+        rows = has_rows(merged, written.rows, written.json_file, say)
+        output_files.write_and_print(merged, say, summary=summary, rows=rows)
