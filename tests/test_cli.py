@@ -345,6 +345,13 @@ def test_without_target_the_values_share_out_the_variance_of_the_output(folder: 
     assert "no --target was given" in run("explain", "plain:heat", "test.csv", "--drop", "label").stderr
 
 
+def test_a_loss_may_have_the_value_of_a_parameter(folder: Path) -> None:
+    found = explain("plain:heat", *DATA, "--loss", "Quantile(0.9)", *QUICK)
+    assert found["loss"] == "pinball(0.9)"
+    expected = cs.sage(lambda rows: 2 * rows["heat"], TEST[FEATURES], TEST["load"], loss=cs.Pinball(0.9), **SETTINGS)
+    np.testing.assert_array_equal(found["values"], expected.values)
+
+
 def test_loss_removal_and_output_reach_the_library(folder: Path) -> None:
     arguments = ["plain:logits", "test.csv", "--target", "label", "--drop", "load", "--output", "sigmoid"]
     found = explain(*arguments, "--loss", "zero-one", "--removal", "Product_of_Marginals", *QUICK)
@@ -677,6 +684,7 @@ def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> Non
         (["explain", "plain:heat", *DATA, "--loss", "cross entrpy"], "Try 'cross entropy'."),
         (["explain", "plain:heat", *DATA, "--method", "magic"], "--method: got 'magic'; wanted one of 'exact', '"),
         (["explain", "plain:heat", *DATA, "--removal", "magic"], "--removal: got 'magic'"),
+        (["explain", "plain:heat", *DATA, "--loss", "pinball(2)"], "--loss: got 'pinball(2)', with alpha 2; wanted a"),
         (["explain", "plain:heat", "test.csv", "--loss", "brier"], "--loss: got 'brier' without --target"),
     ],
 )

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from clarysage.errors import Or, PythonOnly, Set
@@ -32,18 +33,53 @@ class LossRow:
     source : "module:class" of a :class:`~clarysage.protocols.Loss` called without arguments, or the class itself
     label : its name in sentences, if that differs
     needs : what it needs, if not any number as prediction and response, or probabilities of the classes of y
+    parameter : name of the number that may follow its name in parentheses, which the class takes as first argument
+    values : of the parameter, if they are given
     """
 
     name: str
     summary: str
-    source: str | Callable[[], Any]
+    source: str | Callable[..., Any]
     aliases: tuple[str, ...] = ()
     label: str = ""
     needs: str = ""
+    parameter: str = ""
+    values: tuple[float, ...] = ()
 
     def __call__(self) -> Any:
         """Returns a loss."""
-        return loaded(self.source)()
+        kind = loaded(self.source)
+        if not self.values:
+            return kind()
+        return kind(self.values[0] if len(self.values) == 1 else self.values)
+
+    def with_values(self, text: str) -> LossRow | None:
+        """Returns the row with values of its parameter; None if the text is not one or several of them."""
+        values = text.removeprefix(f"{self.parameter}=")
+        try:
+            numbers = tuple(int(part) if part.strip().isdecimal() else float(part) for part in values.split(","))
+        except ValueError:
+            return None
+        shown = ", ".join(map(repr, numbers))
+        label = f"{self.label or self.name} ({self.parameter} {shown})"
+        return replace(self, name=f"{self.name}({shown})", label=label, values=numbers) if self.parameter else None
+
+
+class LossRegistry(Registry[LossRow]):
+    """The registry of losses, whose names may have the value of a parameter, as in "pinball(0.9)".
+
+    Examples
+    --------
+    >>> LOSSES["Pinball(0.9)"].values, LOSSES["huber(delta=2.0)"].label, "brier(2)" in LOSSES
+    ((0.9,), 'Huber loss (delta 2.0)', False)
+    """
+
+    def _find(self, name: object) -> LossRow | None:
+        parts = re.fullmatch(r"([^()]+)\(([^()]+)\)", name.strip()) if isinstance(name, str) else None
+        if parts is None:
+            return super()._find(name)
+        row = super()._find(parts[1])
+        return None if row is None else row.with_values(parts[2])
 
 
 @dataclass(frozen=True)
@@ -219,7 +255,7 @@ METRICS: tuple[Foreign, ...] = (
     Foreign(("tweedie nloglik",), "half the deviance, up to a number of y alone", [Set("loss", "tweedie deviance")]),
 )
 
-LOSSES: Registry[LossRow] = Registry(
+LOSSES = LossRegistry(
     "loss",
     (
         LossRow(
@@ -251,17 +287,20 @@ LOSSES: Registry[LossRow] = Registry(
         ),
         LossRow(
             "pinball",
-            "alpha times the error where y is above the prediction, else 1 - alpha times; alpha is 0.5 unless given",
+            "alpha times the error where y is above the prediction, else 1 - alpha times; alpha is 0.5, or as in "
+            "`pinball(0.9)`",
             "clarysage.losses.robust:Pinball",
             aliases=("quantile", "pinball loss", "quantile loss", "mean pinball loss", "reg:quantileerror"),
             label="pinball loss",
+            parameter="alpha",
         ),
         LossRow(
             "huber",
-            "half the squared error up to errors of delta, and linear beyond; delta is 1 unless given",
+            "half the squared error up to errors of delta, and linear beyond; delta is 1, or as in `huber(2.5)`",
             "clarysage.losses.robust:Huber",
             aliases=("huber loss",),
             label="Huber loss",
+            parameter="delta",
         ),
         LossRow(
             "log cosh",
@@ -286,11 +325,12 @@ LOSSES: Registry[LossRow] = Registry(
         ),
         LossRow(
             "tweedie deviance",
-            "for amounts that may be zero; its power is 1.5 unless given (1 is Poisson, 2 is gamma)",
+            "for amounts that may be zero; its power (1 is Poisson, 2 gamma) is 1.5, or as in `tweedie deviance(1.2)`",
             "clarysage.losses.deviances:TweedieDeviance",
             aliases=("tweedie", "mean tweedie deviance", "reg:tweedie"),
             label="Tweedie deviance",
             needs="positive predictions, and y of zero or more",
+            parameter="power",
         ),
         LossRow(
             "cross entropy",
@@ -316,11 +356,13 @@ LOSSES: Registry[LossRow] = Registry(
         ),
         LossRow(
             "multi label cross entropy",
-            "the mean over labels of the cross entropy of each; y has a column of zeros and ones for each label",
+            "the mean over labels of the cross entropy of each; y has a column of zeros and ones for each label; "
+            "`multi label cross entropy(0)` is that of the first label",
             "clarysage.losses.multilabel:MultiLabel",
             aliases=("multi label", "multilabel", "multilogloss"),
             label="multi-label cross entropy",
             needs="a matrix of labels",
+            parameter="label",
         ),
         LossRow(
             "zero one",

@@ -213,14 +213,15 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
 
 def normalised(name: str) -> str:
-    """Returns a name in the spelling of registries: lower case, single blanks.
+    """Returns a name in the spelling of registries: lower case, single blanks; numbers in parentheses stay.
 
     Examples
     --------
-    >>> normalised(" Product_of-marginals")
-    'product of marginals'
+    >>> normalised(" Product_of-marginals"), normalised("Huber(1e-05)")
+    ('product of marginals', 'huber(1e-05)')
     """
-    return " ".join(name.lower().replace("_", " ").replace("-", " ").split())
+    words, parenthesis, numbers = name.lower().partition("(")
+    return " ".join(words.replace("_", " ").replace("-", " ").split()) + parenthesis + numbers
 
 
 def loaded(source: Any) -> Any:

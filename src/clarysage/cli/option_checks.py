@@ -25,6 +25,7 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
     _check_values(
         settings,
         {
+            "loss": makes_shapley_effects,
             "tolerance": Converged,
             "budget": Budget,
             "deadline": Deadline,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.catalogue import LOSSES
+from clarysage.catalogue import LOSSES, LossRow
 from clarysage.errors import Either, InputError, Or, PythonOnly
 from clarysage.losses.classification import SUM_TOLERANCE, CrossEntropy, labels_instead_of_probabilities
 from clarysage.losses.custom import CustomLoss
@@ -24,12 +24,11 @@ def as_loss(loss: Any) -> Loss:
 
     Examples
     --------
-    >>> as_loss("zero one").name
-    'zero one'
+    >>> as_loss("zero one").name, as_loss("pinball(0.9)")
+    ('zero one', Pinball(alpha=0.9))
     """
     if isinstance(loss, str):
-        named: Loss = LOSSES.get_row(loss)()
-        return named
+        return _named(LOSSES.get_row(loss))
     if isinstance(loss, type) and hasattr(loss, "encode"):
         return as_loss(loss())
     ready = ability(loss, Loss)
@@ -46,6 +45,15 @@ def as_loss(loss: Any) -> Loss:
         got = f"a {type(loss).__name__} without {missing}"
         raise InputError("loss", got=got, wanted="all members of clarysage.protocols.Loss")
     return CustomLoss(loss)
+
+
+def _named(row: LossRow) -> Loss:
+    try:
+        named: Loss = row()
+    except InputError as error:  # about the value of a parameter
+        got = [f"{row.name!r}, with {error.argument} ", *error.got]
+        raise InputError("loss", got=got, wanted=error.wanted, hint=error.hint) from error
+    return named
 
 
 def is_auto(loss: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, ModelError
 from clarysage.losses.debiasing import Debiasing, PlugIn, SmoothLoss, Taylor
 from clarysage.losses.regression import moderate, numeric_target, weighted_quantile
 from clarysage.protocols import LossTask
@@ -29,45 +29,69 @@ class Pinball:
     """Pinball loss of a quantile: ``alpha`` times the error where y is above the prediction, else ``1 - alpha`` times.
 
     The prediction of least mean loss is the ``alpha``-quantile of y; with ``alpha=0.5`` the loss is half the absolute
-    error. It is summed over the outputs of a multi-output model.
+    error. It is summed over the outputs of a multi-output model. For a model that predicts several quantiles of one
+    response, ``alpha`` is a tuple with the level of each output.
 
     Examples
     --------
     >>> Pinball(0.9)(np.array([[0.0], [0.0]]), np.array([[1.0], [-1.0]]))
     array([0.9, 0.1])
+    >>> Pinball((0.1, 0.9)).encode(np.array([3.0]), None, np.array([[1.0, 5.0]]))
+    array([[3., 3.]])
     """
 
-    alpha: float = 0.5
+    alpha: float | tuple[float, ...] = 0.5
     ceiling: ClassVar[float] = math.inf
     task: ClassVar[LossTask] = "regression"
     degree: ClassVar[int | None] = None
     debiasing: ClassVar[Debiasing] = PlugIn(is_adjusted=True)
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
+        if not self.levels or not all(0 < level < 1 for level in self.levels):
             raise InputError(
                 "alpha", got=repr(self.alpha), wanted="a number between 0 and 1", hint="0.5 for the median"
             )
 
     @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels of the quantiles: one for all outputs, or one for each."""
+        return self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+
+    @property
     def name(self) -> str:
-        return named("pinball", self.alpha, Pinball.alpha)
+        if isinstance(self.alpha, tuple):
+            return f"pinball({', '.join(repr(float(level)) for level in self.alpha)})"
+        return named("pinball", self.alpha, 0.5)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
-        return numeric_target(y, outputs, self.name)
+        width = outputs.shape[1]
+        if len(self.levels) not in (1, width):
+            raise ModelError(
+                "model",
+                got=f"{width} outputs for each row",
+                wanted=f'one for each of the {len(self.levels)} levels of the loss "{self.name}"',
+            )
+        is_of_one_response = len(self.levels) > 1 and y.size == len(y)
+        return numeric_target(
+            np.repeat(y.reshape(-1, 1), width, axis=1) if is_of_one_response else y, outputs, self.name
+        )
 
     def check(self, outputs: np.ndarray) -> None:
         """Accepts any finite number as a prediction."""
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        alpha = np.array(self.levels)
         with np.errstate(over="ignore", invalid="ignore"):
             error = target - prediction
-            losses = np.maximum(self.alpha * error, (self.alpha - 1) * error).sum(axis=-1)
+            losses = np.maximum(alpha * error, (alpha - 1) * error).sum(axis=-1)
         return moderate(np.asarray(losses), self.name)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """Returns the weighted quantile."""
-        return np.array([weighted_quantile(column, weights, self.alpha) for column in target.T])
+        """Returns the weighted quantiles."""
+        levels = np.broadcast_to(self.levels, outputs).tolist()
+        return np.array(
+            [weighted_quantile(column, weights, level) for column, level in zip(target.T, levels, strict=True)]
+        )
 
 
 @dataclass(frozen=True)
@@ -176,7 +200,7 @@ def named(name: str, parameter: float, default: float) -> str:
     >>> named("huber", 2.0, 1.0), named("huber", 1.0, 1.0)
     ('huber(2.0)', 'huber')
     """
-    return name if parameter == default else f"{name}({parameter!r})"
+    return name if parameter == default else f"{name}({float(parameter)!r})"
 
 
 def root_of_slope(loss: SmoothLoss, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
