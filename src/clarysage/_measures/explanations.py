@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from clarysage.errors import Note, Set, as_note
 from clarysage.estimators.draws import total
 from clarysage.games import PredictivePower, UniversalPower
-from clarysage.inference.estimate import Estimate, Target
+from clarysage.inference.estimate import Estimate
 from clarysage.players import Players
 from clarysage.protocols import Loss
 from clarysage.results.explanation import Explanation
@@ -48,9 +49,7 @@ def explanations_of(
             std_error=result.std_error[loss_index][order],
             dof=result.dof[loss_index][order],
             targets={
-                about: Target(
-                    *(getattr(target, part)[loss_index][order] for part in ("values", "std_error", "dof", "skew"))
-                )
+                about: target.map(itemgetter(loss_index)).map(itemgetter(order))
                 for about, target in result.targets.items()
             },
             **_parts(v, result, loss_index, order),

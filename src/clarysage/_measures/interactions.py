@@ -29,7 +29,7 @@ from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
 from clarysage.games import PredictivePower
-from clarysage.inference.estimate import Estimate, StopReason, Target
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Converged, ConvergedRelativeTo, Deadline
 from clarysage.players import Players
 from clarysage.protocols import Executor, LossLike, LossList, ModelLike, TableLike, TargetLike
@@ -457,10 +457,7 @@ def _in_order(sage: Sequence[Explanation], names: Sequence[str]) -> tuple[np.nda
 
 def _part(result: Estimate, indices: np.ndarray) -> Estimate:
     """Returns an estimate with only those of its values that have the given indices."""
-    targets = {
-        about: Target(*(getattr(target, part)[:, indices] for part in ("values", "std_error", "dof", "skew")))
-        for about, target in result.targets.items()
-    }
+    targets = {about: target.map(lambda array: array[:, indices]) for about, target in result.targets.items()}
     return replace(
         result,
         values=result.values[:, indices],

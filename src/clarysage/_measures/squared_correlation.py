@@ -220,7 +220,4 @@ def _targets(shares: Sequence[ExplainedShare]) -> dict[str, Target]:
     targets = [share.target for share in shares if share.target is not None]
     if len(targets) < len(shares):  # a single row says nothing about the population
         return {}
-    parts = (
-        np.concatenate([getattr(target, part) for target in targets]) for part in ("values", "std_error", "dof", "skew")
-    )
-    return {"rows": Target(*parts)}
+    return {"rows": Target.concatenated(targets)}

@@ -19,6 +19,7 @@ import numpy as np
 from clarysage.errors import InputError, PythonOnly
 from clarysage.estimators.draws import scale
 from clarysage.estimators.limits import rows_per_chunk
+from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.moments import Moments
@@ -127,13 +128,11 @@ class Repeats:
         the difference.
         """
         R, parts = state.moments.count, state.parts / state.moments.count
-        variance = state.moments.covariance_of_mean()
-        variance = variance if variance.ndim == 2 else np.einsum("lii->li", variance)
         within = (state.squares - (state.parts**2).sum(axis=0) / R) / (R * (R - 1))
         return VarianceComponents(
             parts,
             between=np.zeros_like(within),
-            residual=variance - within,
+            residual=Estimated.mean_of(state.moments).variance - within,
             dof=len(parts) - 1.0,
             background=self._background(game, state, parts),
             background_weights=_single_draws(game).background_weights,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import reduce
@@ -53,6 +53,20 @@ class Target:
     std_error: Annotated[np.ndarray, Array(low=0)]
     dof: Annotated[np.ndarray, Array(low=1)]
     skew: Annotated[np.ndarray, Array()]
+
+    @classmethod
+    def concatenated(cls, targets: Sequence[Target]) -> Target:
+        """Concatenates the arrays of several targets."""
+        return cls(*map(np.concatenate, zip(*(target.arrays for target in targets), strict=True)))
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """All arrays, in the order of the fields."""
+        return self.values, self.std_error, self.dof, self.skew
+
+    def map(self, function: Callable[[np.ndarray], np.ndarray]) -> Target:
+        """Returns the target with a function of each array in its place, such as a selection of values."""
+        return Target(*map(function, self.arrays))
 
 
 @dataclass(frozen=True)

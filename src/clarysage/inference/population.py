@@ -105,7 +105,7 @@ def about_rows(
     zero, sampled = np.zeros((1, len(values))), Sampled(weights, np.ones(1))
     components = VarianceComponents(contributions[:, None], zero, zero + residual, len(contributions) - 1.0)
     rows = targets(Estimated(values[None], zero, np.ones_like(zero)), components, sampled).get("rows")
-    return None if rows is None else Target(rows.values[0], rows.std_error[0], rows.dof[0], rows.skew[0])
+    return None if rows is None else rows.map(lambda array: array[0])
 
 
 def _over_rows(estimated: Estimated, components: VarianceComponents, weights: np.ndarray) -> Estimated:

@@ -13,7 +13,7 @@ from clarysage.errors import Call, InputError, Note, Or, PythonOnly, Set, Unavai
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjustment
 from clarysage.inference.population import paired, unpaired, variance_leverage
-from clarysage.results.comparison import PARTS_OF_TARGET, Comparison, Difference
+from clarysage.results.comparison import Comparison, Difference
 from clarysage.results.explanation import Explanation, with_exact_zeros
 from clarysage.results.files import SAVED_WITH_ROWS
 
@@ -130,10 +130,7 @@ def reordered(explanation: Explanation, names: Sequence[str]) -> Explanation:
         part: None if (array := getattr(explanation, part)) is None else array[..., order]
         for part in ("values", "std_error", "dof", "per_example", "per_example_error", "parts", "parts_error")
     }
-    targets = {
-        about: Target(*(getattr(target, part)[order] for part in PARTS_OF_TARGET))
-        for about, target in explanation.targets.items()
-    }
+    targets = {about: target.map(lambda array: array[order]) for about, target in explanation.targets.items()}
     return replace(
         explanation,
         feature_names=tuple(names),

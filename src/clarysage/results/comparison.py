@@ -24,7 +24,6 @@ from clarysage.results.summary import (
 )
 
 POPULATIONS = ("rows", "population")  # targets of inference of differences
-PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Comparison(Result):
         is_known = self.adjust is None or self.adjust in ADJUSTMENTS
         require(is_known, "adjust", self.adjust, f"None or one of {(*ADJUSTMENTS,)}")
         for other, name, difference in zip(self.explanations[1:], names[1:], self.differences, strict=True):
-            shapes = {getattr(difference.target, part).shape for part in PARTS_OF_TARGET}
+            shapes = {array.shape for array in difference.target.arrays}
             require(shapes == {(p,)}, f"differences: {name}", shapes, f"{p} values, std_error, dof and skew")
             require(
                 self._is_of(difference, other),
@@ -238,8 +237,7 @@ class Comparison(Result):
 
     def _concatenated(self) -> Target:
         """Concatenates all differences, (K p,)."""
-        targets = [difference.target for difference in self.differences]
-        return Target(*(np.concatenate([getattr(target, part) for target in targets]) for part in PARTS_OF_TARGET))
+        return Target.concatenated([difference.target for difference in self.differences])
 
     def _split(self, numbers: np.ndarray) -> np.ndarray:
         return self._shaped(np.split(numbers, len(self.differences)))
