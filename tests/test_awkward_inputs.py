@@ -1439,7 +1439,7 @@ BAD_SETTINGS = [
     Bad("method of the wrong type", lambda: regression(method=cs.SquaredError()), "method", "SquaredError"),
     Bad(
         "method exact for too many players",
-        lambda: regression(model=lambda Z: Z.sum(axis=1), X=np.ones((2, 30)), y=[0, 1], background=np.zeros((1, 30))),
+        lambda: regression(model=lambda Z: Z.sum(axis=1), X=np.ones((2, 30)), y=[30, 31], background=np.zeros((1, 30))),
         "method",
         "30 players.*Try method=",
     ),

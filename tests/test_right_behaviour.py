@@ -276,7 +276,7 @@ def test_what_is_presumed_of_classes_is_said_aloud(labelled):
 
     named = cs.sage(f, X, np.array(["no", "yes"])[y], method="exact")
     assert any("assumed to be of the classes 'no', 'yes', in this order" in note for note in named.notes)
-    numbered = cs.sage(lambda Z: np.column_stack([f(Z) / 2, np.full(len(Z), 0.5)]), X, 1 + y, method="exact")
+    numbered = cs.sage(lambda Z: np.column_stack([np.full(len(Z), 0.5), f(Z) / 2]), X, 1 + y, method="exact")
     assert any("assumed to be of the classes 0, 1, 2" in note for note in numbered.notes)
     known = cs.as_predictor(f, classes=["no", "yes"])
     for found in (cs.sage(f, X, y, method="exact"), cs.sage(known, X, np.array(["no", "yes"])[y], method="exact")):

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import ModelError
+from clarysage.errors import ModelError, Note
 from clarysage.games.closed_form import closed_form_of
 from clarysage.games.coalition_value import coalition_value
 from clarysage.games.proxy_model import ProxyModel, Remainder
 from clarysage.games.subsampled import SubsampledPower
 from clarysage.losses.choice import as_losses, check_predicts_response
-from clarysage.losses.classification import SUM_TOLERANCE, presumed_classes
+from clarysage.losses.class_order import about_classes
+from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.losses.regression import Output
 from clarysage.players import Players
 from clarysage.protocols import (
@@ -85,7 +86,7 @@ class PredictivePower:
     weights: np.ndarray
     outputs: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Note | str, ...] = ()
     rows_before: int = 0
     like: SubsampledPower | None = None
     given_closed_form: ClosedForm | None = None
@@ -118,7 +119,9 @@ class PredictivePower:
         for each in losses:
             each.check(outputs)
         targets = tuple(each.encode(response, f.classes, outputs) for each in losses)
-        remarks = (*restricted.remarks, *_about_classes(f.classes, losses, response, outputs.shape[1]))
+        remarks: tuple[Note | str, ...] = tuple(restricted.remarks)
+        if response.ndim == 1 and any(loss.task == "classification" for loss in losses):
+            remarks += tuple(about_classes(f.classes, response, outputs))
         f_S = restricted.guarded((SameWidth(outputs.shape[1]), *(each.check for each in losses)))
         ends = _ends(losses, targets, f_S.empty(), outputs)
         players = players or Players.of(f_S.schema.names)
@@ -306,16 +309,3 @@ def _ends(
         for predictions in (np.broadcast_to(nothing, outputs.shape), outputs)
     )
     return empty, full
-
-
-def _about_classes(classes: Any, losses: tuple[Loss, ...], y: np.ndarray, outputs: int) -> list[str]:
-    """Returns a note about the presumed classes of a model that does not know the names of its classes."""
-    if classes is not None or y.ndim > 1 or all(loss.task != "classification" for loss in losses):
-        return []
-    presumed = presumed_classes(y, max(outputs, 2))
-    if presumed == list(range(len(presumed))) and (y == 0).any():  # numbered from zero, as y shows
-        return []
-    names = ", ".join(map(repr, presumed[:8])) + (", ..." if len(presumed) > 8 else "")
-    return [
-        f"The model's outputs were assumed to be of the classes {names}, in this order; see as_predictor(classes=)."
-    ]

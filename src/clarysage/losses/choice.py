@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from clarysage.catalogue import LOSSES, LossRow
-from clarysage.errors import Either, InputError, Or, PythonOnly
-from clarysage.losses.classification import SUM_TOLERANCE, CrossEntropy, labels_instead_of_probabilities
+from clarysage.errors import Advice, Call, Either, InputError, ModelError, Or, PythonOnly, Set
+from clarysage.losses.classification import (
+    SUM_TOLERANCE,
+    CrossEntropy,
+    are_probabilities,
+    labels_instead_of_probabilities,
+)
 from clarysage.losses.custom import CustomLoss
 from clarysage.losses.scikit_learn import metric_of
 from clarysage.protocols import Loss, ability
@@ -103,9 +108,36 @@ def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -
     """
     if task == "regression":
         return "squared error"
+    if task is None and _looks_like_scores(outputs, y):
+        raise _scores_instead_of_probabilities(outputs, y)
     if task == "classification" or (task is None and _looks_like_classification(outputs, y)):
         return "zero one" if hard or _looks_like_labels(task, outputs) else "cross entropy"
     return "squared error"
+
+
+def _looks_like_scores(outputs: np.ndarray, y: np.ndarray) -> bool:
+    """Tells whether a single output that is no probability is of two classes: labels, 0 and 1, or -1 and 1."""
+    if y.ndim > 1 or outputs.shape[1] > 1 or are_probabilities(outputs):
+        return False
+    labels = set(y.tolist())
+    return labels in ({0, 1}, {-1, 1}) or (y.dtype.kind in "USO" and len(labels) == 2)
+
+
+def _scores_instead_of_probabilities(outputs: np.ndarray, y: np.ndarray) -> ModelError:
+    regression: list[str | Advice] = [Or(), Set("loss", "squared error"), " for a regression of these numbers"]
+    return ModelError(
+        "model",
+        got=f"one output from {outputs.min():.4g} to {outputs.max():.4g}, for y of two classes",
+        wanted="probabilities, or a loss by its name: logits, margins and regressions look alike",
+        hint=[
+            Call("as_predictor", "model", (Set("output", "sigmoid"),)),
+            " for logits",
+            Or(", "),
+            Set("loss", "hinge"),
+            " for margins",
+            *(regression if y.dtype.kind not in "USO" else []),
+        ],
+    )
 
 
 def _looks_like_labels(task: str | None, outputs: np.ndarray) -> bool:
@@ -115,7 +147,7 @@ def _looks_like_labels(task: str | None, outputs: np.ndarray) -> bool:
 def _looks_like_classification(outputs: np.ndarray, y: np.ndarray) -> bool:
     if y.dtype.kind in "bUSO":
         return True
-    if (outputs < -SUM_TOLERANCE).any() or (outputs > 1 + SUM_TOLERANCE).any():
+    if not are_probabilities(outputs):
         return y.ndim == 1 and outputs.shape[1] > 1  # several outputs for one response: logits, which the loss refuses
     if outputs.shape[1] == 1:
         return y.ndim == 1 and looks_like_two_classes(y)

@@ -141,13 +141,17 @@ class Brier:
         return _as_outputs(class_shares(target, weights, outputs), outputs)
 
 
+def are_probabilities(outputs: np.ndarray) -> bool:
+    """Tells whether all outputs are between 0 and 1, beyond rounding."""
+    return bool(((outputs >= -SUM_TOLERANCE) & (outputs <= 1 + SUM_TOLERANCE)).all())
+
+
 def check_probabilities(outputs: np.ndarray, loss: str) -> None:
     """Raises an error unless every row of outputs (n, k) is a distribution over classes."""
-    low, high = float(outputs.min()), float(outputs.max())
-    if low < -SUM_TOLERANCE or high > 1 + SUM_TOLERANCE:
+    if not are_probabilities(outputs):
         raise ModelError(
             "model",
-            got=f"outputs from {low:.4g} to {high:.4g}",
+            got=f"outputs from {outputs.min():.4g} to {outputs.max():.4g}",
             wanted=f'class probabilities, for the loss "{loss}"',
             hint=[
                 _output("predict_proba"),
