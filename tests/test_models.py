@@ -1426,7 +1426,7 @@ def test_one_logit_of_a_network_is_not_taken_for_a_probability(labels):
 
     network = torch.nn.Sequential(_network(1), torch.nn.Linear(1, 1))
     torch.nn.init.constant_(network[1].weight, 50.0)
-    with pytest.raises(cs.ModelError, match='output="sigmoid"[)] for logits'):
+    with pytest.raises(cs.ModelError, match=r'output="sigmoid"\) for logits'):
         cs.sage(network, X, labels[binary(X)], background=BACKGROUND)
 
 
