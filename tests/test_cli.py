@@ -673,6 +673,8 @@ def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> Non
         (["explain"], "Missing argument 'MODEL'"),
         (["explian"], "No such command 'explian'"),
         (["explain", "plain:heat", "test.csv", "--nope"], "No such option: --nope"),
+        (["explain", "plain:heat", "test.csv", "--random-state", "1"], "--random-state (did you mean --seed?)"),
+        (["explain", "plain:heat", "test.csv", "--scoring", "mse"], "--scoring (did you mean --loss?)"),
         (["explain", "plain:heat", "test.csv", "--targt", "load"], "No such option: --targt (did you mean --target"),
         (["explain", "plain:heat", *DATA, "--tolerance", "much"], "--tolerance"),
         (["explain", "plain:heat", *DATA, "--tolerance", "0"], "--tolerance: got 0.0"),

@@ -23,7 +23,7 @@ from clarysage._measures.refit_runs import TrainLike
 from clarysage._measures.sage import game
 from clarysage._measures.table import MEASURES, Measure, as_measure
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedError, Set, resembling
+from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedError, Set
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
@@ -32,6 +32,7 @@ from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, Target
 from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
 from clarysage.results.importances import INTERRUPTED
+from clarysage.synonyms import SYNONYMS, counterpart
 from clarysage.tables import check_order, in_memory
 
 REFITS = Note(["Needs refits of learners, which may take long; ", Set("refits", True), " allows them."])
@@ -91,9 +92,9 @@ def importance(
     function = taking_shared_options(measure.function)
     names = list(dict.fromkeys([*options_of(function), *DEFAULTS]))
     for option in options:
-        if option not in names:
+        if SYNONYMS.get(option, option) not in names:
             got, expected = f"an option that {measure.name!r} does not have", f"one of {', '.join(names)}"
-            raise InputError(option, got=got, wanted=expected, hint=resembling(option, names))
+            raise InputError(option, got=got, wanted=expected, hint=counterpart(option, names))
     removal = options.get("removal")
     if isinstance(removal, str) and not REMOVALS.is_special(removal):
         REMOVALS.get_row(removal)  # raises for an unknown name

@@ -14,9 +14,11 @@ from clarysage.players import Players
 from clarysage.protocols import GroupsLike, HasBackground, HybridRows, Removal, Seed, TableLike, ability
 from clarysage.removal.background import match_by_cells
 from clarysage.removal.off_manifold import FEWEST, OffManifold, RowPairs, sampled_columns, two_sample_test
+from clarysage.synonyms import with_synonyms
 from clarysage.tables import as_table, schema_of
 
 
+@with_synonyms
 def off_manifold(
     X: TableLike, background: TableLike | None = None, *, groups: GroupsLike | None = None, rng: Seed = None
 ) -> OffManifold:

@@ -24,10 +24,11 @@ from textwrap import fill
 from typing import Any, TypedDict, TypeVar, cast
 
 from clarysage.catalogue import LOSSES, METHODS, drawing_removals_in_words, removals_in_words
-from clarysage.errors import Call, InputError, Note, RunFailedError, Set, resembling
+from clarysage.errors import Call, InputError, Note, RunFailedError, Set
 from clarysage.inference.stopping import Converged
 from clarysage.protocols import GroupsLike, RemovalLike, Rule, Seed, TableLike, WeightsLike
 from clarysage.results import Explanation
+from clarysage.synonyms import in_our_words, with_synonyms
 
 Measuring = TypeVar("Measuring", bound=Callable[..., Any])
 
@@ -59,9 +60,12 @@ class DataOptions(TypedDict, total=False):
     rng: Seed
 
 
+@with_synonyms
 @dataclass(frozen=True)
 class Run:
     """Options of runs as one object that several calls can share; the options of a call take precedence.
+
+    ``rng`` is the seed of calls without one of their own.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Run:
     memory_limit: float | None = None
     batch_size: int | None = None
     check_manifold: bool = True
+    rng: Seed = None
     called: float = field(default_factory=time.monotonic, repr=False, compare=False)
 
     @classmethod
@@ -124,7 +129,6 @@ RUN_OPTIONS = tuple(RunOptions.__annotations__)
 NOT_NEEDED = "this measure does not need it"
 SEVERAL_RUNS = "None, since there are several runs, and a file holds only one"
 WITHOUT_NOTE = ("check_manifold", "rng", "n_jobs", "progress", "run")  # no note says that these were not used
-FOREIGN_NAMES = {"random_state": "rng", "seed": "rng", "scoring": "loss", "n_repeats": "repeats"}  # of other libraries
 DECORATED: set[Callable[..., Any]] = set()  # measures that take all shared options
 TYPES = {name: hint.__forward_arg__ for name, hint in SharedOptions.__annotations__.items()}
 SHARED = """
@@ -138,7 +142,7 @@ SHARED = """
     groups : mapping of names to columns that are one player together; every other column is a player by itself
     sample_weight : one weight for each example, or the name of a column
     feature_names : names of the columns, if X has none or to replace them
-    rng : seed or Generator
+    rng : seed or Generator; ``random_state`` and ``seed`` are understood, too, as ``scoring`` is in place of ``loss``
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values
         (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first
     stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
@@ -204,9 +208,10 @@ def with_shared_options(
 
         @wraps(function)
         def measured(*args: Any, **options: Any) -> Any:
-            for option in options:
-                if option not in names:
-                    raise _unexpected_option(name, option, names)
+            options = in_our_words(name, options, names)
+            run = options.get("run")
+            if isinstance(run, Run) and run.rng is not None:
+                options.setdefault("rng", run.rng)
             for option in refusals:
                 if not is_default(option, options.get(option, DEFAULTS[option])):
                     raise InputError(option, got=repr(options[option])[:80], wanted=refusals[option])
@@ -253,13 +258,6 @@ def is_default(option: str, value: Any) -> bool:
     """Returns whether a shared option has its default value; tables and other objects are never equal to a default."""
     default = DEFAULTS[option]
     return value is default or (isinstance(value, (str, float)) and value == default)
-
-
-def _unexpected_option(name: str, option: str, names: Sequence[str]) -> TypeError:
-    own_name = FOREIGN_NAMES.get(option, "")
-    close = own_name if own_name in names else resembling(option, names).replace("'", "")
-    meant = f"; did you mean {close}?" if close else f"; it takes {', '.join(names)}"
-    return TypeError(f"{name}() got an unexpected keyword argument {option!r}{meant}")
 
 
 def _reasons_for_unused(function: Callable[..., Any], given: Mapping[str, str], otherwise: str) -> dict[str, str]:

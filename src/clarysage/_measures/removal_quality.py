@@ -33,11 +33,13 @@ from clarysage.removal.removal_error import (
     mean_and_covariance,
 )
 from clarysage.results import RemovalQuality
+from clarysage.synonyms import with_synonyms
 from clarysage.tables import as_table, read_weights, rows_of
 
 MIN_ROWS = 4  # of X, to split it in two halves
 
 
+@with_synonyms
 def removal_quality(
     removals: RemovalLike | Sequence[RemovalLike] | Mapping[str, RemovalLike],
     model: ModelLike,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.seeds import drawn_seed
 from clarysage.errors import InputError
 
 # purposes of streams
@@ -17,18 +18,16 @@ ROWS = 15  # the choice of examples from a table
 
 
 def entropy_of(rng: Any) -> int:
-    """Returns the entropy of a run: a seed itself, a number drawn from a Generator, or for None the system's."""
+    """Returns the entropy of a run: a seed itself, a number drawn from a generator, or for None the system's."""
     if rng is None:
         return int(np.random.SeedSequence().generate_state(2, np.uint64)[0])
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**63))
     if isinstance(rng, np.random.SeedSequence):
         return int(rng.generate_state(1, np.uint64)[0])
-    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
-        return int(rng)
-    raise InputError(
-        "rng", got=f"{rng!r}", wanted="None, a seed (a whole number of zero or more), or a numpy Generator"
-    )
+    seed = drawn_seed(rng)
+    if seed is None:
+        accepted = "None, a seed (a whole number of zero or more), or a numpy Generator or RandomState"
+        raise InputError("rng", got=f"{rng!r}", wanted=accepted)
+    return seed
 
 
 def stream(entropy: int, purpose: int, number: int) -> np.random.Generator:

@@ -21,11 +21,13 @@ from clarysage.plots.axes import (
 )
 from clarysage.plots.selection import Selection, select_and_sum
 from clarysage.results import Explanation
+from clarysage.synonyms import with_synonyms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@with_synonyms
 def bars(
     explanation: Explanation,
     *,

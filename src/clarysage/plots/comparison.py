@@ -22,6 +22,7 @@ from clarysage.plots.axes import (
 )
 from clarysage.results import Comparison
 from clarysage.results.comparison_view import MOST_PLOTTED, interval_of
+from clarysage.synonyms import with_synonyms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 ADJUSTED = {"holm": " (Holm)", "benjamini hochberg": " (Benjamini-Hochberg)", None: ""}
 
 
+@with_synonyms
 def comparison(
     comparison: Comparison,
     *,

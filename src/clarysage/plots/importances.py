@@ -32,6 +32,7 @@ from clarysage.plots.axes import (
 )
 from clarysage.plots.selection import largest_of_all
 from clarysage.results import Explanation, Importances
+from clarysage.synonyms import with_synonyms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +44,7 @@ RANK_SPACE = 0.18  # for ranks at the right, as a share of the span of the bars
 HATCH = "////"
 
 
+@with_synonyms
 def side_by_side(
     importances: Importances,
     *,
@@ -202,6 +204,7 @@ PALEST = 0.92  # of this map; paler colours would not be visible on white
 HEURISTIC_MARK, HARM_MARK = "*", "−"  # after names of heuristics, and after ranks of values below zero
 
 
+@with_synonyms
 def ranks(
     importances: Importances, *, ax: Axes | None = None, top: int | None = None, title: str | None = None
 ) -> Axes:

@@ -35,6 +35,7 @@ from clarysage.results import Monitoring
 from clarysage.results.comparison_view import interval_of, shared_format
 from clarysage.results.finding import FOLLOWS, Finding
 from clarysage.results.text import short_name
+from clarysage.synonyms import with_synonyms
 
 MOST_SENTENCES = 3  # on features, in the note
 FEWEST_LINES, FEWEST_BARS = 3, 20  # where few features have findings
@@ -49,6 +50,7 @@ SLICE_WIDTH, NARROWEST, WIDEST = 0.3, 6.4, 12.0  # inches of a slice, and of the
 LEGEND_NAME_LETTERS = 30  # letters of a name in the legend
 
 
+@with_synonyms
 def monitoring(
     monitoring: Monitoring,
     *,

@@ -20,6 +20,7 @@ from clarysage.plots.axes import (
 )
 from clarysage.plots.selection import Selection, select
 from clarysage.results import Explanation
+from clarysage.synonyms import with_synonyms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,7 @@ STYLES = {
 LEGEND = 0.36  # inches kept free for the legend, below the last feature
 
 
+@with_synonyms
 def signs(
     explanation: Explanation,
     *,

@@ -37,4 +37,4 @@ LossList: TypeAlias = list[str] | list[LossLike] | tuple[LossLike, ...]
 RemovalLike: TypeAlias = str | Removal
 MethodLike: TypeAlias = str | Estimator[Any] | type
 GroupsLike: TypeAlias = Mapping[str, Sequence[Any]]
-Seed: TypeAlias = int | np.integer[Any] | np.random.Generator | np.random.SeedSequence | None
+Seed: TypeAlias = int | np.integer[Any] | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None

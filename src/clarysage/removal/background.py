@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.seeds import drawn_seed
 from clarysage.errors import InputError, ModelError, Set
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.protocols import HoldsExamples, RestrictedModel, ability
@@ -80,12 +81,12 @@ def codes_of(restricted: RestrictedModel, X: Any) -> np.ndarray:
 
 
 def seed_of(rng: Any) -> int:
-    """Returns a seed as it is, or draws one from a Generator."""
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**63))
-    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
-        return int(rng)
-    raise InputError("rng", got=f"{rng!r}", wanted="a seed (a whole number of zero or more), or a numpy Generator")
+    """Returns a seed as it is, or draws one from a generator."""
+    seed = drawn_seed(rng)
+    if seed is None:
+        accepted = "a seed (a whole number of zero or more), or a numpy Generator or RandomState"
+        raise InputError("rng", got=f"{rng!r}", wanted=accepted)
+    return seed
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from clarysage.removal.gaussian import conditional_model, draw_scores, positive_
 from clarysage.removal.product import shuffled
 from clarysage.removal.restricted.hybrid import HybridModel
 from clarysage.removal.restricted.matheron import GaussianSimulation
+from clarysage.synonyms import with_synonyms
 from clarysage.tables import read_weights
 
 SWEEPS = 4  # of the Gibbs sampler for scores of tied cells: the first independent, the others given all known scores
@@ -33,6 +34,7 @@ TERMS = 60  # of Mehler's series
 HALVINGS = 40
 
 
+@with_synonyms
 @dataclass(frozen=True)
 class Copula:
     r"""Withheld features are drawn given the kept ones by their ranks: a Gaussian copula with empirical margins.

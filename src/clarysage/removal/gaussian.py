@@ -24,6 +24,7 @@ from clarysage.removal.background import BoundTables, bound_to, seed_of
 from clarysage.removal.restricted.hybrid import HybridModel
 from clarysage.removal.restricted.matheron import RIDGE, GaussianSimulation
 from clarysage.removal.restricted.native import native_of
+from clarysage.synonyms import with_synonyms
 from clarysage.tables import Schema, read_weights
 
 LINEAR = "The model is linear: its mean prediction is the prediction for the mean of the withheld features."
@@ -31,6 +32,7 @@ ROUNDING, FLOOR = 1e-10, 1e-2  # of the eigenvalues of a correlation matrix
 ROWS_A_COLUMN = 4  # background rows below which correlations are shrunk
 
 
+@with_synonyms
 @dataclass(frozen=True)
 class Gaussian:
     r"""Withheld features are drawn given the kept ones, from a Gaussian law with the background's mean and covariance.

@@ -10,9 +10,11 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.removal.background import bound_to
 from clarysage.removal.restricted.hybrid import HybridModel, hybrid_model
+from clarysage.synonyms import with_synonyms
 from clarysage.tables import read_weights
 
 
+@with_synonyms
 @dataclass(frozen=True)
 class ProductOfMarginals:
     r"""Withheld features come column by column from ``background``, independent of each other.

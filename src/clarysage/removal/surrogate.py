@@ -28,6 +28,7 @@ from clarysage.models.torch import is_module, train_regressor
 from clarysage.removal.background import BackgroundRows, seed_of
 from clarysage.removal.regressors import check_regressor, fit_boosting, fit_regressors, takes_weights
 from clarysage.removal.restricted.learned import FEWEST, Learner, OutputRange, SurrogateModel, masked_inputs
+from clarysage.synonyms import with_synonyms
 from clarysage.tables import Schema
 
 FOLDS = 4
@@ -36,6 +37,7 @@ COPIES_A_ROW, FEWEST_COPIES = 40, 4_000  # further copies of a row add little in
 BYTES_A_CELL = 64  # of a masked row while learners are fitted: cells, masks, and copies for folds
 
 
+@with_synonyms
 @dataclass(frozen=True)
 class Surrogate:
     r"""A regressor learns to predict f from the kept features, and predicts in place of the model.

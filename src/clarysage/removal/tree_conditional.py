@@ -24,6 +24,7 @@ from clarysage.errors import InputError
 from clarysage.removal.background import BackgroundRows, seed_of
 from clarysage.removal.normal_scores import ColumnFeatures, ColumnScores
 from clarysage.removal.restricted.weighted import NOTE, WeightedModel
+from clarysage.synonyms import with_synonyms
 from clarysage.tables import Schema
 
 DIRECTIONS = 4  # random projections of the withheld columns that a tree is fitted to
@@ -38,6 +39,7 @@ GOLDEN = 0.6180339887498949
 NODE_BYTES = 88  # of a node, without its predictions
 
 
+@with_synonyms
 @dataclass(frozen=True)
 class TreeConditional:
     r"""Withheld features come from background rows in the same leaves as the example.

@@ -55,6 +55,7 @@ from clarysage.results.verdicts import (
     verdicts_about,
     vocabulary_of,
 )
+from clarysage.synonyms import with_synonyms
 
 if TYPE_CHECKING:
     from clarysage.protocols import Game, Seed
@@ -320,6 +321,7 @@ class Explanation(Result):
             )
         return self.constant + float(self.values[self._indices(features)].sum())
 
+    @with_synonyms
     def agreement(
         self, game: Game, n: int = 1000, *, n_jobs: object = None, progress: bool | None = None, rng: Seed = None
     ) -> Agreement:
