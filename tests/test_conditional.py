@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from dataclasses import dataclass
 from itertools import product
 
@@ -15,6 +16,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
+from clarysage._utils import threads
 from clarysage._utils.threads import one_thread
 from clarysage.coalitions import masks, shapley_values
 from clarysage.estimators import Exact, estimate
@@ -474,6 +476,22 @@ def test_one_thread_holds_until_the_last_has_left():
     assert all(pool["num_threads"] == 1 for pool in threadpool_info())
     second.__exit__(None, None, None)
     assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_thread_pools_are_looked_for_again_only_after_an_import(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+
+    def call():
+        cs.sage(lambda X: X.sum(axis=1), X, X.sum(axis=1), rng=0)
+
+    call()
+    searches, find = [], threads.ThreadpoolController
+    monkeypatch.setattr(threads, "ThreadpoolController", lambda: searches.append(1) or find())
+    call()
+    assert searches == []
+    monkeypatch.setitem(sys.modules, "a_module_imported_since", sys)
+    call()
+    assert searches == [1]
 
 
 # scores behind columns

@@ -6,13 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
-
-THREAD_LIBRARIES = ("sklearn.utils._openmp_helpers", "torch")  # thread pools are found only after these are imported
 
 
 @contextmanager
@@ -21,10 +19,9 @@ def one_thread() -> Iterator[None]:
 
     Several threads may be inside at the same time: the first to enter sets the limit, the last to leave removes it.
     """
-    loaded = tuple(name in sys.modules for name in THREAD_LIBRARIES)
     with _LOCK:
         if _INSIDE.count == 0:
-            _INSIDE.limit = _controller(loaded).limit(limits=1)
+            _INSIDE.limit = _controller(len(sys.modules)).limit(limits=1)
         _INSIDE.count += 1
     try:
         yield
@@ -46,8 +43,9 @@ class _Inside:
 _LOCK, _INSIDE = Lock(), _Inside()
 
 
-@cache
-def _controller(loaded: tuple[bool, ...]) -> ThreadpoolController:
+@lru_cache(maxsize=1)
+def _controller(modules: int) -> ThreadpoolController:
+    """Finds the thread pools of loaded libraries, again whenever modules have been imported since the last time."""
     return ThreadpoolController()
 
 
