@@ -9,7 +9,7 @@ import pytest
 import clarysage as cs
 import clarysage._measures.off_manifold as measured
 import clarysage._measures.sage as sage_module
-from clarysage.removal.off_manifold import RowPairs, two_sample_test
+from clarysage.removal.off_manifold import LEAF, RowPairs, forest_scores, two_sample_test
 
 SIGMA = 4.5  # standard errors by which an estimate may be off: missed once in 150,000 times
 
@@ -162,6 +162,20 @@ def test_the_same_seed_gives_the_same_bits(seed):
     X = np.random.default_rng(seed).normal(size=(100, 3))
     assert cs.off_manifold(X, rng=seed) == cs.off_manifold(X, rng=seed)
     assert cs.off_manifold(X, rng=seed) != cs.off_manifold(X, rng=seed + 1)
+
+
+@pytest.mark.parametrize("columns", [2, 30])
+def test_trees_fitted_one_by_one_have_the_scores_of_a_forest_of_classifiers(columns, seed):
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    rng = np.random.default_rng(seed)
+    X, tested = (rng.normal(size=(rows, columns)).astype(np.float32) for rows in (300, 100))
+    is_hybrid = np.arange(300) >= 100
+    X[is_hybrid] *= 2
+    forest = ExtraTreesClassifier(8, min_samples_leaf=LEAF, class_weight="balanced", random_state=seed)
+    expected = forest.fit(X, is_hybrid).predict_proba(tested)[:, 1]
+    assert np.ptp(expected) > 0.1
+    np.testing.assert_allclose(forest_scores(X, is_hybrid, tested, 8, seed), expected, rtol=1e-12)
 
 
 def test_it_can_be_read(seed):

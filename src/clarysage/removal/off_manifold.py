@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from threadpoolctl import threadpool_limits
 
-from clarysage._utils.threads import unshared
+from clarysage._utils.threads import one_thread
 from clarysage.coalitions import draw_by_size
 from clarysage.players import Players
 
@@ -132,9 +131,9 @@ def two_sample_test(
         return None
     half, results = len(pairs) // 2, []
     parts = pairs.part(slice(half)), pairs.part(slice(half, None))
-    with threadpool_limits(1):  # products this small are slower by many threads, and their bits differ
+    with one_thread():  # products this small are slower by many threads, and their bits differ
         for fitted, tested in (parts, parts[::-1]):
-            results.append(_auc_and_share(*_scores(fitted, tested, players, is_number, rng, is_product)))
+            results.append(_auc_and_share(*_scores(fitted, tested, players, is_number, rng, is_product, TREES)))
     auc, variance, share = (float(np.mean(values)) for values in zip(*results, strict=True))
     return OffManifold(auc, float(np.sqrt(variance / 2)), max(share, 0.0), len(pairs))
 
@@ -156,10 +155,9 @@ def _scores(
     is_number: np.ndarray,
     rng: np.random.Generator,
     is_product: bool,
+    trees: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fits the classifier; returns its scores of the real and of the hybrid rows of the test pairs, (2k,) each."""
-    from sklearn.ensemble import ExtraTreesClassifier
-
     scale = RankScale.of(fitted.real(), is_number)
     fitted, tested = fitted.scaled(scale), tested.scaled(scale)
     real = fitted.real()
@@ -169,13 +167,31 @@ def _scores(
     rows = np.concatenate([real, *hybrids, tested.real(), tested.hybrids(players, rng, is_product=is_product)])
     features = dependence.features(rows, columns).astype(np.float32)
     is_hybrid = np.arange(3 * len(real)) >= len(real)
-    trees = ExtraTreesClassifier(
-        TREES, min_samples_leaf=LEAF, class_weight="balanced", random_state=int(rng.integers(2**31))
-    )
-    with unshared():
-        trees.fit(features[: len(is_hybrid)], is_hybrid)
-        scores = trees.predict_proba(features[len(is_hybrid) :])[:, 1]
+    seed = int(rng.integers(2**31))
+    scores = forest_scores(features[: len(is_hybrid)], is_hybrid, features[len(is_hybrid) :], trees, seed)
     return scores[: len(scores) // 2], scores[len(scores) // 2 :]
+
+
+def forest_scores(X: np.ndarray, is_hybrid: np.ndarray, tested: np.ndarray, trees: int, seed: int) -> np.ndarray:
+    """Returns scores of rows ``tested`` by extremely randomised trees that are fitted to X, both in single precision.
+
+    These are the probabilities of scikit-learn's ``ExtraTreesClassifier`` with balanced classes, in half of the time:
+    the impurity of two classes is twice the variance of an indicator, so that regression trees make the same splits,
+    and a forest fitted tree by tree checks its rows only here.
+    """
+    from sklearn import config_context
+    from sklearn.tree import ExtraTreeRegressor
+
+    indicator, (others, hybrids) = is_hybrid.astype(np.float64), np.bincount(is_hybrid)
+    weights = len(is_hybrid) / (2 * np.where(is_hybrid, hybrids, others))
+    draws, scores = np.random.RandomState(seed), np.zeros(len(tested))
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        for _ in range(trees):
+            of_tree = draws.randint(np.iinfo(np.int32).max)
+            tree = ExtraTreeRegressor(min_samples_leaf=LEAF, max_features="sqrt", random_state=of_tree)
+            tree.fit(X, indicator, sample_weight=weights, check_input=False)
+            scores += tree.predict(tested, check_input=False)
+    return scores / trees
 
 
 def _auc_and_share(real: np.ndarray, hybrid: np.ndarray) -> tuple[float, float, float]:
