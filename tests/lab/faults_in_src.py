@@ -988,9 +988,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "signs-one-by-one",
         QUANTILE,
-        "results/verdicts.py",
-        "explanation.interval(explanation.confidence, about=about, joint=True)",
-        "explanation.interval(explanation.confidence, about=about, joint=False)",
+        "inference/sequential.py",
+        "dof, level, joint=True, skew=skew)",
+        "dof, level, joint=False, skew=skew)",
     ),
     Fault(
         "smallest-named-first",
