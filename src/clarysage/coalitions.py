@@ -40,6 +40,21 @@ def codes(coalitions: np.ndarray) -> np.ndarray:
     return np.asarray(coalitions @ (1 << np.arange(coalitions.shape[-1])))
 
 
+def distinct(coalitions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the distinct coalitions among (n, p) in lexicographic order, and the index of each row's own, (n,).
+
+    Examples
+    --------
+    >>> distinct(np.array([[True, False], [False, True], [True, False]]))
+    (array([[False,  True],
+           [ True, False]]), array([1, 0, 1]))
+    """
+    if (coalitions == coalitions[:1]).all():
+        return coalitions[:1], np.zeros(len(coalitions), dtype=np.intp)
+    _, first, index = np.unique(np.packbits(coalitions, axis=1), axis=0, return_index=True, return_inverse=True)
+    return coalitions[first], index.ravel()
+
+
 def shapley_weights(p: int) -> np.ndarray:
     """Returns the weights of marginal contributions to coalitions of size s = 0, ..., p - 1 (Eq. 6)."""
     return np.array([1.0 / (p * comb(p - 1, s)) for s in range(p)])

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from clarysage._utils.lru_cache import LRUCache
+from clarysage.coalitions import distinct
 from clarysage.errors import InputError, ModelError
 from clarysage.games.refits import Refits
 from clarysage.losses.choice import as_losses, check_predicts_response
@@ -172,9 +173,9 @@ class UniversalPower:
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         payoffs = np.empty((len(examples), len(self.losses)))
-        distinct, which = _distinct(coalitions)
-        for number, coalition in enumerate(distinct):
-            is_it = which == number
+        subsets, index = distinct(coalitions)
+        for number, coalition in enumerate(subsets):
+            is_it = index == number
             payoffs[is_it] = self._payoffs_of(coalition)[examples[is_it]]
         return payoffs
 
@@ -272,11 +273,3 @@ def _payoffs_of_constant(refits: Refits, loss: Loss, target: np.ndarray, outputs
         best = loss.best_constant(target[split.train], weights, outputs)
         payoffs[np.searchsorted(examples, split.test)] = -loss(np.tile(best, (len(split.test), 1)), target[split.test])
     return payoffs
-
-
-def _distinct(coalitions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the distinct coalitions, and the number of the one in each row."""
-    if (coalitions == coalitions[0]).all():
-        return coalitions[:1], np.zeros(len(coalitions), dtype=np.intp)
-    distinct, which = np.unique(coalitions, axis=0, return_inverse=True)
-    return distinct, which.ravel()

@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from clarysage._utils.threads import one_thread
+from clarysage.coalitions import distinct
 from clarysage.removal.background import bits
 
 RIDGE = 1e-10  # added to the variance of each score, so that columns which determine each other can be conditioned on
@@ -72,7 +73,7 @@ class GaussianSimulation:
         """Returns all rows, or a part of them, given the kept columns of examples: (n, d), (n, d) -> (n, m, d)."""
         latent, numbers = self.latent[part], np.arange(len(self.latent))[part]
         background_index = np.broadcast_to(numbers, (len(x), len(numbers)))
-        coalitions, inverse = _distinct_coalitions(is_kept)
+        coalitions, inverse = distinct(is_kept)
         slopes = self._regression(coalitions)
         residuals = latent - latent @ slopes  # (u, m, d)
         scores = residuals[inverse]
@@ -197,9 +198,3 @@ class ConditionalWalks:
     def rows(self, walk: np.ndarray, draw: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Returns the rows (r, d) of the given walks and draws at the given steps."""
         return np.asarray(self.inner[walk, draw, step - 1])
-
-
-def _distinct_coalitions(is_kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the distinct coalitions among rows (n, d), and the index of each row among them, (n,)."""
-    _, first, inverse = np.unique(np.packbits(is_kept, axis=1), axis=0, return_index=True, return_inverse=True)
-    return is_kept[first], inverse.ravel()
