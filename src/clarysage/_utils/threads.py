@@ -50,7 +50,7 @@ def _controller(modules: int) -> ThreadpoolController:
 
 
 @contextmanager
-def unshared() -> Iterator[None]:
+def sequential_joblib() -> Iterator[None]:
     """Makes joblib run its tasks one after the other within the context.
 
     A forest with ``n_jobs=2`` sums its trees in the order in which threads finish, so the last bits depend on timing.
@@ -59,7 +59,7 @@ def unshared() -> Iterator[None]:
 
     Examples
     --------
-    >>> with unshared():
+    >>> with sequential_joblib():
     ...     sum(range(4))
     6
     """

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clarysage._utils.threads import unshared
+from clarysage._utils.threads import sequential_joblib
 from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set, resembling
 from clarysage.protocols import Check, ModelFacts
 from clarysage.structure.base import Structure
@@ -60,7 +60,7 @@ class Predictor:
     def of_arranged(self, rows: Any) -> np.ndarray:
         """Returns predictions (n, k) for a table whose columns are in the model's order."""
         try:
-            with unshared():
+            with sequential_joblib():
                 raw = self.function(rows)
         except ClarysageError:
             raise

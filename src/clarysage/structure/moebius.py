@@ -15,6 +15,7 @@ import numpy as np
 
 from clarysage.structure.base import Representation
 from clarysage.structure.linear import Linear
+from clarysage.structure.oblivious import ObliviousTrees
 from clarysage.structure.trees import LeafTables, Trees
 
 MOST_ENTRIES = 2**24  # of leaf tables
@@ -142,7 +143,9 @@ class Expansion:
     @cached_property
     def trees(self) -> Trees | None:
         """The representation as trees whose nodes are about players; None where it is not made of trees."""
-        general = self.representation.as_trees() if hasattr(self.representation, "as_trees") else self.representation
+        general = self.representation
+        if isinstance(general, ObliviousTrees):
+            general = general.as_trees()
         return general.with_owner(self.player) if isinstance(general, Trees) else None
 
     @cached_property
