@@ -17,7 +17,7 @@ MAX_CELLS = 200_000_000  # of a design matrix (1.6 GB)
 ROUNDING = 16 * np.finfo(np.float64).eps  # relative standard deviation below which a column counts as constant
 
 
-def numeric_codes(schema: Schema, codes: np.ndarray, argument: str = "X") -> tuple[np.ndarray, np.ndarray]:
+def numeric_codes(schema: Schema, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the codes (n, d) with columns of numeric objects as numbers, and which columns are numbers (d,)."""
     numbers, is_number = codes.copy(), schema.is_number.copy()
     for j, column in enumerate(schema.columns):
@@ -28,7 +28,7 @@ def numeric_codes(schema: Schema, codes: np.ndarray, argument: str = "X") -> tup
     is_infinite = np.isinf(numbers).any(axis=0) & is_number
     if is_infinite.any():
         name = schema.names[int(is_infinite.argmax())]
-        raise InputError(argument, got=f"infinite cells in column {name!r}", wanted="finite numbers, or missing ones")
+        raise InputError("X", got=f"infinite cells in column {name!r}", wanted="finite numbers, or missing ones")
     return numbers, is_number
 
 

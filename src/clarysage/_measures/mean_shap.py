@@ -251,9 +251,8 @@ def _prepare(
                     hint=Set("backend", "own"),
                 ) from None
     inner, why = estimator_for(v, method, rules, walks)
-    with_walks = ability(
-        inner, SamplesBackgroundVariance
-    )  # not used, since absolute values are not sums over background rows
+    # the variance by the background is not sampled, since absolute values are not sums over background rows
+    with_walks = ability(inner, SamplesBackgroundVariance)
     return v, Absolute(inner if with_walks is None else with_walks.conditional_on_background()), why
 
 

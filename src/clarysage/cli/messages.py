@@ -105,7 +105,7 @@ def advice_in_shell(words: Words, argument_names: Mapping[str, str] | None = Non
     return shown
 
 
-def note_in_shell(note: Note, argument_names: Mapping[str, str] | None = None) -> Note:
+def note_in_shell(note: Note) -> Note:
     """Returns a note whose text is for a user of the command line.
 
     Examples
@@ -113,7 +113,7 @@ def note_in_shell(note: Note, argument_names: Mapping[str, str] | None = None) -
     >>> str(note_in_shell(Note("Rows are unlike any.", ["Try ", Set("removal", "copula"), "."])))
     'Rows are unlike any. Try --removal copula.'
     """
-    return Note(in_shell(note.text, argument_names), advice_in_shell(note.advice, argument_names))
+    return Note(in_shell(note.text), advice_in_shell(note.advice))
 
 
 def error_in_shell(error: InputError, argument_names: Mapping[str, str] | None = None, advice: str = "") -> str:

@@ -18,10 +18,7 @@ from clarysage.inference.stopping import FEWEST_DRAWS, row_limit, time_limit
 from clarysage.protocols import Batched, Divisible, Estimator, Game, Rule, ability
 
 FEWEST_DRAWS_TO_READ = 2  # fewer draws have no standard error, so there is no estimate to return
-ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = (
-    32_768,
-    2_048,
-)  # model rows: the maximum, and the fewest worth a chunk
+ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = 32_768, 2_048  # model rows: the maximum, and the fewest worth a chunk
 CHUNKS_PER_ROUND = 16  # about as many, if there are enough draws, so that several workers share a round
 MOST_WORKERS_WITH_EVEN_SHARES = 8
 PILOT_ROWS_UNDER_DEADLINE = 2**18  # pilot runs do not watch the clock, so they plan with fewer model rows

@@ -53,10 +53,9 @@ class ColumnSubset:
             return self.indices(spec(self.table))
         if isinstance(spec, slice):
             ends = [labels.index(end) if labels and isinstance(end, str) else end for end in (spec.start, spec.stop)]
-            stop = (
-                ends[1] + 1 if isinstance(spec.stop, str) else ends[1]
-            )  # a slice of names includes its end, as in scikit-learn
-            return list(range(len(self.is_kept)))[ends[0] : stop : spec.step]
+            if isinstance(spec.stop, str):  # a slice of names includes its end, as in scikit-learn
+                ends[1] += 1
+            return list(range(len(self.is_kept)))[ends[0] : ends[1] : spec.step]
         entries = [spec] if isinstance(spec, (str, int, np.integer)) else list(spec)
         if len(entries) == len(self.is_kept) and all(isinstance(entry, (bool, np.bool_)) for entry in entries):
             return [j for j, entry in enumerate(entries) if entry]

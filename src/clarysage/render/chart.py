@@ -12,11 +12,7 @@ from clarysage.results.summary import Bars, Items, Series
 
 WIDTH, MARGIN = 760.0, 18.0  # width of the picture, and margin at its right
 LETTER, FEWEST_LETTERS = 7.2, 6  # width of a character of a name, and fewest characters with room
-HEAD, FOOT, AROUND = (
-    30.0,
-    10.0,
-    4.0,
-)  # heights of the axis, of the foot, and of the space above and below the bars of a row
+HEAD, FOOT, AROUND = 30.0, 10.0, 4.0  # heights of the axis, of the foot, and of the space around the bars of a row
 THICK = {1: 14.0, 2: 10.0, 3: 9.0}  # thickness of a bar, by the number of bars in a row
 THIN = 7.0  # thickness for more bars in a row
 OUTSIDE = 1.5  # ranges of the values by which intervals may exceed them; longer intervals end in an arrow

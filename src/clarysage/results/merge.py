@@ -35,14 +35,8 @@ REASONS = (
 )
 WORDS = ("measure", "loss", "removal", "headline")  # attributes that must agree
 DATA = {"X": "X", "y": "y", "weights": "sample_weight", "background": "background"}  # fingerprint: argument
-SETTINGS = (
-    "model",
-    "learner",
-    "design",
-    "examples",
-    "columns",
-    "background_rows",
-)  # entries of the provenance that must agree
+# entries of the provenance that must agree
+SETTINGS = ("model", "learner", "design", "examples", "columns", "background_rows")
 SAME_BACKGROUND = Either(
     python="background= with the same rows in every run, since without it rows are drawn with the seed",
     shell="--background with the same rows in every run: a file with at most --background-rows rows, since from "
@@ -302,10 +296,10 @@ def _stopped(runs: Sequence[Explanation], merged: Explanation, rule: Converged |
     if all(reason.is_converged for reason in reasons):
         return min(reasons, key=REASONS.index)
     satisfied = None if rule is None else rule(_as_estimate(runs, merged))
+    if satisfied is StopReason.NO_EFFECT:  # which requires a visit to every example
+        return StopReason.EQUAL
     if satisfied is not None:
-        return (
-            StopReason.EQUAL if satisfied is StopReason.NO_EFFECT else satisfied
-        )  # which requires a visit to every example
+        return satisfied
     return max(reasons, key=REASONS.index)
 
 
