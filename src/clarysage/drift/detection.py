@@ -23,12 +23,13 @@ from clarysage.drift.numeric import compare_numbers
 from clarysage.drift.two_sample_tests import bonferroni, hypergeometric_p
 from clarysage.drift.wording import quoted
 from clarysage.errors import Argument, InputError, Or, resembling
+from clarysage.protocols import TableLike
 from clarysage.results.finding import Shift
 from clarysage.tables import as_table, container_of, labels_of
 from clarysage.tables.cells import backend
 
 
-def shifts(reference: Any, current: Any, columns: Sequence[str] | None = None) -> tuple[Shift, ...]:
+def shifts(reference: TableLike, current: TableLike, columns: Sequence[str] | None = None) -> tuple[Shift, ...]:
     """Compares each column of the current rows with the same column of the reference.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, refuse_about
 from clarysage.results.summary import Column, Record, Summary, Table
 from clarysage.results.text import loss_words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEWEST_DRAWN = 10  # subsets; bootstrap resamples of fewer are too similar for an interval
 
@@ -109,7 +112,7 @@ class Agreement(Result):
             fits=0,
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Returns a pandas DataFrame with a row for each subset: size, members, u, v, its std_error, and weight."""
         import pandas as pd
 

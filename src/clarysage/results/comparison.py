@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from clarysage.results.summary import (
     Page,
     Summary,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 POPULATIONS = ("rows", "population")  # targets of inference of differences
 
@@ -172,7 +175,7 @@ class Comparison(Result):
             raise InputError("name", got=f"{name!r}", wanted=f"one of {', '.join(map(repr, self.names))}")
         return self.explanations[self.names.index(name)].values
 
-    def to_frame(self, level: float = 0.95) -> Any:
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """Return a pandas DataFrame for each explanation after the first, the largest difference first.
 
         Columns are feature, reference and other (values), difference, std_error, low, high, p (unadjusted), p_adjusted

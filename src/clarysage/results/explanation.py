@@ -58,6 +58,8 @@ from clarysage.results.verdicts import (
 from clarysage.synonyms import with_synonyms
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from clarysage.protocols import Game, Seed
     from clarysage.results.agreement import Agreement
 
@@ -374,7 +376,7 @@ class Explanation(Result):
         is_certain = least > 0 and set(first.tolist()) == set(first_there.tolist())
         return Top([self.feature_names[i] for i in first], is_certain=is_certain, about=about)
 
-    def to_frame(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> Any:
+    def to_frame(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> pd.DataFrame:
         """Return a pandas DataFrame: feature, value, std_error (about the data), and the interval, low and high.
 
         ``frame.attrs["about"]`` says what the interval is about. ``tests=True`` adds p-values for "helps" and "hurts"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from clarysage.results.summary import (
     Table,
 )
 from clarysage.results.text import loss_words, number_format
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ANSWERS = {"yes", "partly", "no"}
 WIDTH = 110  # columns of a text
@@ -167,20 +170,20 @@ class Importances(Result, Mapping[str, Explanation]):
             )
         return [self.feature_names[i] for i in np.argsort(key, kind="stable")]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame of values, with a row for each feature and a column for each measure."""
         import pandas as pd
 
         values = {name: _values(explanation, self.feature_names) for name, explanation in self.explanations.items()}
         return pd.DataFrame(values, index=pd.Index(self.feature_names, name="feature"))
 
-    def shares(self) -> Any:
+    def shares(self) -> pd.DataFrame:
         """Return a pandas DataFrame of values as shares of the sum of absolute values of their measure."""
         frame = self.to_frame()
         sums = frame.abs().sum()
         return frame / sums.where(sums > 0, 1.0)
 
-    def ranks(self) -> Any:
+    def ranks(self) -> pd.DataFrame:
         """Return a pandas DataFrame of ranks in each measure: 1 is the largest value; ties share the best rank.
 
         Negative values, of features that hurt the model, rank last.
@@ -188,7 +191,7 @@ class Importances(Result, Mapping[str, Explanation]):
         frame = self.to_frame()
         return frame.rank(ascending=False, method="min").astype(int)
 
-    def correlation(self) -> Any:
+    def correlation(self) -> pd.DataFrame:
         """Return a pandas DataFrame of Spearman's rank correlations of measures; NaN where all values are equal."""
         return self.to_frame().corr(method="spearman")
 
@@ -454,7 +457,7 @@ def _record(importances: Importances) -> Record:
     )
 
 
-def _long_frame(importances: Importances) -> Any:
+def _long_frame(importances: Importances) -> pd.DataFrame:
     """Returns a pandas DataFrame with one row for each feature and measure: value, share and rank."""
     import pandas as pd
 

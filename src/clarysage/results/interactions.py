@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from clarysage.results.result import Result, plots
 from clarysage.results.summary import Column, Page, Paragraph, Section, Squares, Summary, Table
 from clarysage.results.text import cost_words, interval_words, number_format
 from clarysage.results.verdicts import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, verdicts_about
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "undecided", "none"
 
@@ -156,7 +159,7 @@ class Interactions(Result):
         words = np.where(low > 0, TOGETHER, np.where(high < 0, SHARED, UNDECIDED))
         return [str(word) for word in np.where((low == 0) & (high == 0), NONE, words)]
 
-    def to_frame(self, level: float = 0.95, *, about: str | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, *, about: str | None = None) -> pd.DataFrame:
         """Return a pandas DataFrame, the strongest pair first: feature, other, value, std_error, low, high, meaning.
 
         ``frame.attrs["about"]`` says what the interval is about, ``frame.attrs["unexplained"]`` is ``unexplained``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from clarysage.results.finding import (
 from clarysage.results.monitoring_view import monitoring_page, monitoring_summary
 from clarysage.results.result import Result, plots, refuse_about, text_of
 from clarysage.results.summary import Page, Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SURE_SHIFT = 0.001  # as a share of 1 - level: inputs with a smaller p-value have surely shifted
 
@@ -162,7 +165,7 @@ class Monitoring(Result):
         """Return the findings as sentences: flagged features first, then other known changes."""
         return [alarm_sentence(self), *(sentence for _, sentence in sentences_on_features(self))]
 
-    def to_frame(self, level: float = 0.95) -> Any:
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """Return a pandas DataFrame with a row for each feature, and for each slice if there are several."""
         import pandas as pd
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from clarysage.errors import InputError, Note, as_note
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, refuse_about
 from clarysage.results.summary import Column, Record, Summary, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HEADLINE = (
     "How close removals come to E[f | x_S]: mean squared distance of f_S, the prediction from features in S, from f, "
@@ -89,7 +92,7 @@ class RemovalQuality(Result):
         variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
         return float(self.scores[i] - self.scores[j]), float(np.sqrt(max(variance, 0.0)))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Returns a pandas DataFrame with one row for each removal, the best first."""
         import pandas as pd
 
