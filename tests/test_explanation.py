@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -319,3 +320,64 @@ def test_fingerprints_of_rows_do_not_depend_on_the_order_of_columns():
     schema = schema_of(frame)
     swapped = frame.assign(b=frame["c"], c=frame["b"])
     assert fingerprint_of_rows(schema.encode(swapped, "X"), schema) not in codes.values()
+
+
+def test_an_explanation_is_a_mapping_of_names_to_values(explanation):
+    assert len(explanation) == 4
+    assert list(explanation) == ["a", "b", "c", "d"]
+    assert "a" in explanation
+    assert "z" not in explanation
+    assert dict(explanation) == dict(zip("abcd", explanation.values.tolist(), strict=True))
+    assert max(explanation, key=explanation.__getitem__) == explanation.top(1)[0]
+    np.testing.assert_array_equal(np.asarray(explanation), explanation.values)
+
+
+def test_a_value_by_its_name_has_its_uncertainty(explanation):
+    value = explanation["b"]
+    assert value == explanation.values[1]
+    assert (value.name, value.std_error) == ("b", explanation.std_error[1])
+    for options in ({}, {"level": 0.5}, {"about": "data", "joint": True}):
+        low, high = explanation.interval(**options)
+        assert value.interval(**options) == (low[1], high[1])
+    assert value.p_value() == explanation.p_values()[1]
+    assert value.p_value("hurts", adjust="holm") == explanation.p_values("hurts", adjust="holm")[1]
+    assert f"{value:.2f}" == f"{explanation.values[1]:.2f}"
+    assert json.loads(json.dumps(dict(explanation)))["b"] == value
+    again = pickle.loads(pickle.dumps(value))
+    assert (again, again.name, again.interval()) == (value, "b", value.interval())
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("B", "Try 'b'"), ("importances_mean", "Try explanation.importances_mean"), (1, r"Try explanation.values\[0\]")],
+)
+def test_an_unknown_name_is_a_key_error_that_helps(explanation, name, hint):
+    with pytest.raises(KeyError, match=f"name: got {name!r}; wanted the name of a feature. {hint}"):
+        explanation[name]
+
+
+def test_words_of_scikit_learn_for_values(explanation):
+    for values in (explanation.importances_mean, explanation.feature_importances_):
+        np.testing.assert_array_equal(values, explanation.values)
+    np.testing.assert_array_equal(explanation.importances_std, explanation.std_error)  # nothing else is known
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    sampled = cs.sage(lambda Z: Z[:, 0], X, X[:, 0], background=X, rng=0)
+    assert sampled.shown == "population"
+    np.testing.assert_array_equal(sampled.importances_std, sampled.target("population").std_error)
+    assert sampled.importances_std[0] > sampled.std_error[0]
+
+
+def test_values_of_groups_are_no_values_of_columns():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    grouped = cs.sage(lambda Z: Z[:, 0], X, X[:, 0], groups={"both": ["x0", "x1"]}, rng=0)
+    assert not hasattr(grouped, "feature_importances_")
+    with pytest.raises(AttributeError, match="feature_importances_; use values, one for each of feature_names"):
+        _ = grouped.feature_importances_
+
+
+@pytest.mark.parametrize(("name", "ours"), [("shap_values", "values"), ("std", "std_error"), ("importances", "values")])
+def test_an_attribute_of_another_library_is_named_as_here(explanation, name, ours):
+    with pytest.raises(AttributeError, match=f"No Explanation attribute {name}; use {ours}"):
+        getattr(explanation, name)
+    with pytest.raises(AttributeError, match="'Explanation' object has no attribute 'nothing'"):
+        _ = explanation.nothing

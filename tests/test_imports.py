@@ -55,3 +55,8 @@ def test_every_public_name_can_be_had(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="No clarysage attribute sagee"):
         _ = cs.sagee
+
+
+def test_only_what_is_public_is_listed():
+    assert sorted(dir(cs)) == sorted(cs.__all__)
+    assert not [name for name in dir(cs) if name.startswith("_")]

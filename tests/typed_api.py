@@ -7,6 +7,7 @@ from typing import assert_type
 import numpy as np
 
 import clarysage as cs
+from clarysage.results import FeatureValue
 
 
 def typed(X: np.ndarray, y: np.ndarray) -> None:
@@ -20,6 +21,7 @@ def typed(X: np.ndarray, y: np.ndarray) -> None:
     assert_type(cs.sage(f, X, y, loss=cs.SquaredError()), cs.Explanation)
     assert_type(cs.sage(f, X, y, loss=["squared error", "absolute error"]), list[cs.Explanation])
     assert_type(cs.sage(f, X, y, loss=(cs.SquaredError(), "absolute error")), list[cs.Explanation])
+    assert_type(cs.sage(f, X, y)["x0"], FeatureValue)
     assert_type(cs.shapley_effects(f, X), cs.Explanation)
     assert_type(cs.mean_loss_shap(f, X, y, walks=4, loss=["squared error"]), list[cs.Explanation])
     assert_type(cs.permutation_importance(f, X, y, repeats=10), cs.Explanation)

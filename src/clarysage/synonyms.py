@@ -1,4 +1,4 @@
-"""Words of other libraries: options that are understood under their names, and what is called otherwise here.
+"""Words of other libraries: options that are understood under their names, and what has another name here.
 
 An option with exactly the same meaning as one of ours is understood; for any other word, the error names ours.
 """
@@ -35,6 +35,85 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "cv": ("folds",),
     "weights": ("sample_weight",),
 }
+OF_EXAMPLES = (
+    "cs.mean_absolute_shap(model, X, background=X_train) for the model's output, or cs.mean_loss_shap(model, X, y) for "
+    "its loss; per_example has the values of single examples, and to_shap() makes an Explanation of shap"
+)
+IN_SHAP = "a plot of shap: shap.plots.beeswarm(explanation.to_shap(X)), or another one of shap.plots"
+# names in other packages, and what to use here
+IN_PLACE_OF_NAMES: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("Explainer", "TreeExplainer", "GPUTreeExplainer", "KernelExplainer", "LinearExplainer"), OF_EXAMPLES
+    ),
+    **dict.fromkeys(("DeepExplainer", "GradientExplainer", "PermutationExplainer", "ExactExplainer"), OF_EXAMPLES),
+    **dict.fromkeys(("SamplingExplainer", "PartitionExplainer", "AdditiveExplainer", "shap_values"), OF_EXAMPLES),
+    **dict.fromkeys(("summary_plot", "violin_plot", "force_plot", "waterfall_plot", "decision_plot"), IN_SHAP),
+    **dict.fromkeys(("dependence_plot", "heatmap_plot", "beeswarm_plot"), IN_SHAP),
+    **dict.fromkeys(("bar_plot", "plot"), "explanation.plot(top=10)"),
+    **dict.fromkeys(("sample", "kmeans", "maskers"), "rows: background=X_train, which is sampled if it is large"),
+    "initjs": "explanation.plot() or explanation.report(), which need no preparation",
+    **dict.fromkeys(
+        ("MarginalImputer", "GroupedMarginalImputer"),
+        "cs.sage(model, X, y, background=X_train[:512]), with groups= for groups of columns, or "
+        "removal=cs.Marginal(X_train[:512])",
+    ),
+    **dict.fromkeys(
+        ("DefaultImputer", "GroupedDefaultImputer"),
+        'cs.sage(model, X, y, removal="baseline"), or removal=cs.Baseline(values)',
+    ),
+    **dict.fromkeys(("PermutationEstimator", "IteratedEstimator"), 'cs.sage(model, X, y, method="permutation")'),
+    "KernelEstimator": 'cs.sage(model, X, y, method="kernel")',
+    "SignEstimator": "cs.sage(model, X, y, stop=cs.SignsKnown())",
+    "comparison_plot": "cs.compare(first, second).plot()",
+    **dict.fromkeys(
+        ("PFI", "PermutationFeatureImportance", "PermutationImportance"), "cs.permutation_importance(model, X, y)"
+    ),
+    **dict.fromkeys(
+        ("CFI", "CPI", "ConditionalFeatureImportance"), "cs.conditional_permutation_importance(model, X, y)"
+    ),
+    **dict.fromkeys(
+        ("LOCO", "LeaveOneCovariateOut"), "cs.drop_column_importance(learner, X, y, train=(X_train, y_train))"
+    ),
+    **dict.fromkeys(("LOCI", "LeaveOneCovariateIn"), "cs.univariate_predictors(learner, X, y)"),
+    **dict.fromkeys(
+        ("partial_dependence", "PartialDependenceDisplay"),
+        "sklearn.inspection, which has it: it shows the course of an effect rather than an importance",
+    ),
+}
+IN_PLACE_OF_PLOTS: Mapping[str, str] = {
+    "bar": "cs.plots.bars(explanation, top=10), or explanation.plot(top=10)",
+    "image": "cs.plots.pixels(explanation)",
+    **dict.fromkeys(("beeswarm", "waterfall", "scatter", "heatmap", "force", "decision", "violin"), IN_SHAP),
+}
+IN_PLACE_OF_ATTRIBUTES: Mapping[str, str] = {  # of explanations
+    **dict.fromkeys(("shap_values", "sage_values"), "values, or per_example, the values of single examples"),
+    **dict.fromkeys(("importance", "importances_"), "values"),
+    "importances": "values; single repeats are not kept, std_error and interval() are made of them",
+    **dict.fromkeys(("base_values", "expected_value"), "base, the loss without features, or to_shap().base_values"),
+    "data": "to_shap(X), since results do not keep the rows",
+    "std": "std_error",
+    "feature_importances_": "values, one for each of feature_names, since columns are grouped",
+    **dict.fromkeys(("pvalues", "pvalues_"), "p_values()"),
+    "pvalue_selection": "p_values() < 0.05",
+    "fwer_selection": 'p_values(adjust="holm") < 0.05',
+    "fdr_selection": 'p_values(adjust="benjamini hochberg") < 0.05',
+    "plot_importance": "plot()",
+    "plot_sign": "signs, or cs.plots.signs(explanation)",
+    "comparison": "cs.compare(first, second).plot()",
+    **dict.fromkeys(("abs", "mean", "cohorts"), "to_shap(X), for what an Explanation of shap can do"),
+}
+
+
+def missing_attribute(owner: str, name: str, in_place_of: Mapping[str, str]) -> AttributeError:
+    """Returns the error for an attribute that is not there, with what to use in place of one of another library.
+
+    Examples
+    --------
+    >>> print(missing_attribute("Explanation", "std", IN_PLACE_OF_ATTRIBUTES))
+    No Explanation attribute std; use std_error
+    """
+    use = f"; use {in_place_of[name]}" if name in in_place_of else ""
+    return AttributeError(f"No {owner} attribute {name}{use}")
 
 
 def counterpart(option: str, names: Collection[str]) -> str:

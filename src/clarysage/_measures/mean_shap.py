@@ -148,7 +148,12 @@ def mean_loss_shap(
         values, variance = (np.moveaxis(part, 1, 0)[:, :, order] for part in (local.values, local.variance))
         return single_or_list(
             [
-                replace(explanation, per_example=values[loss_index], per_example_error=np.sqrt(variance[loss_index]))
+                replace(
+                    explanation,
+                    per_example=values[loss_index],
+                    per_example_error=np.sqrt(variance[loss_index]),
+                    per_example_base=v.ends[0][:, loss_index],
+                )
                 for loss_index, explanation in enumerate(explanations)
             ],
             loss,
@@ -274,6 +279,7 @@ def _explain_absolute(
         loss="none",
         per_example=values.sum(axis=1)[:, order],
         per_example_error=errors[:, order],
+        per_example_base=v.ends[0][:, 0] if len(v.losses) == 1 else None,
     )
 
 

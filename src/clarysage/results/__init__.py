@@ -4,6 +4,7 @@ from clarysage.results.agreement import Agreement
 from clarysage.results.compare import compare
 from clarysage.results.comparison import Comparison
 from clarysage.results.explanation import Explanation
+from clarysage.results.feature_value import FeatureValue
 from clarysage.results.files import load
 from clarysage.results.finding import Finding, Shift
 from clarysage.results.importances import Importances, Traits
@@ -16,6 +17,7 @@ __all__ = [
     "Agreement",
     "Comparison",
     "Explanation",
+    "FeatureValue",
     "Finding",
     "Importances",
     "Interactions",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isqrt
 from pathlib import Path
@@ -16,13 +16,24 @@ import numpy as np
 from clarysage._utils.display import shortened
 from clarysage.catalogue import ABOUT, present_measure_name
 from clarysage.codec import ON_REQUEST, Array, freeze_arrays, read_only, require
-from clarysage.errors import ClarysageWarning, InputError, Note, Or, PythonOnly, Set, UnavailableError, as_note
+from clarysage.errors import (
+    ClarysageWarning,
+    InputError,
+    Note,
+    Or,
+    PythonOnly,
+    Set,
+    UnavailableError,
+    as_note,
+)
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, sign_names
 from clarysage.results.facts_and_notes import end_of_run, facts, loss_facts, notes_of_run, warnings_first
+from clarysage.results.feature_value import FeatureValue, unknown_feature
 from clarysage.results.files import file_format, rows_by_default, save
 from clarysage.results.result import Result, agreement_with, plots, text_of
+from clarysage.results.shap_explanation import shap_explanation
 from clarysage.results.summary import (
     Bars,
     Block,
@@ -55,12 +66,12 @@ from clarysage.results.verdicts import (
     verdicts_about,
     vocabulary_of,
 )
-from clarysage.synonyms import with_synonyms
+from clarysage.synonyms import IN_PLACE_OF_ATTRIBUTES, missing_attribute, with_synonyms
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clarysage.protocols import Game, Seed
+    from clarysage.protocols import Game, Seed, TableLike
     from clarysage.results.agreement import Agreement
 
 ValuesAre = Literal["gain", "variance", "heuristic"]
@@ -98,6 +109,9 @@ class Signs(dict[str, str]):
 class Explanation(Result):
     """Importance values of players (features or groups), with uncertainty and provenance.
 
+    It is a mapping of names to values, too: ``explanation["age"]`` is a :class:`~clarysage.results.FeatureValue`, a
+    number with ``std_error``, ``interval()`` and ``p_value()``; ``len``, ``in`` and iteration are about the names.
+
     Attributes
     ----------
     values, std_error : (p,) contributions, and their standard errors by the sampling of the run
@@ -120,6 +134,9 @@ class Explanation(Result):
     headline : the sentence above the table
     per_example, per_example_error : (N, p) values of single examples, and their standard errors, for measures that have
         them; ``values`` are their weighted means (for mean absolute SHAP, the means of their sizes)
+    per_example_base : (N,) numbers that each row of ``per_example`` adds to: minus the loss of the example without any
+        feature, so that the sum is minus the model's loss, or the output without any feature, so that it is the
+        model's output. None where there is no such sum. Files have it if they have ``parts``
     parts : (N, p) contributions of each example of positive weight to the values, which are their sums; None where some
         examples were never visited, where the method does not separate examples, and for more than 50 million numbers.
         Paired comparisons need them. :meth:`save` says when files have them
@@ -156,6 +173,7 @@ class Explanation(Result):
     headline: str = ""
     per_example: Annotated[np.ndarray, Array("n p", has_gaps=True)] | None = None
     per_example_error: Annotated[np.ndarray, Array("n p", has_gaps=True)] | None = None
+    per_example_base: Annotated[np.ndarray, Array("n")] | None = field(default=None, repr=False, metadata=ON_REQUEST)
     parts: Annotated[np.ndarray, Array("m p")] | None = field(default=None, repr=False, metadata=ON_REQUEST)
     parts_weight: Annotated[np.ndarray, Array("m", low=0)] | None = field(default=None, repr=False, metadata=ON_REQUEST)
     parts_error: Annotated[np.ndarray, Array("p", low=0)] | None = field(default=None, repr=False, metadata=ON_REQUEST)
@@ -312,6 +330,70 @@ class Explanation(Result):
         """Return the level of decisions: ``confidence``, on the data adjusted for the number of interim analyses."""
         return level_of(self.confidence, self.looks) if about == "data" else self.confidence
 
+    def __getitem__(self, name: str) -> FeatureValue:
+        """Return the value of a feature, which also has its standard error, interval and p-value."""
+        if isinstance(name, str) and name in self.feature_names:
+            return FeatureValue.of(self, self.feature_names.index(name))
+        raise unknown_feature(name, self.feature_names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.feature_names)
+
+    def __len__(self) -> int:
+        return len(self.feature_names)
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names, so that ``dict(explanation)`` has the value of each."""
+        return self.feature_names
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in IN_PLACE_OF_ATTRIBUTES:
+                raise missing_attribute("Explanation", name, IN_PLACE_OF_ATTRIBUTES)
+            return object.__getattribute__(self, name)  # raises the usual error
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype)
+
+    @property
+    def importances_mean(self) -> np.ndarray:
+        """The values, by the name that scikit-learn has for them."""
+        return self.values
+
+    @property
+    def importances_std(self) -> np.ndarray:
+        """Standard errors of the values, (p,), about the same target as the table, plots and the report: ``shown``.
+
+        If that is the population, they say how far values would differ on other rows, with another background and
+        another seed. scikit-learn's attribute of this name is the standard deviation of a single repeat on the same
+        rows, which says nothing about other rows; what comes nearest is ``std_error``, the error of the mean of all
+        draws on these rows.
+        """
+        return self.target().std_error
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The values in the order of the columns, (p,); there are none by column if columns are grouped."""
+        if self.groups:
+            raise AttributeError("feature_importances_")
+        return self.values
+
+    def to_shap(self, X: TableLike | None = None) -> Any:
+        """Return the explanation as a ``shap.Explanation``, for the plots of shap.
+
+        Values of single examples, as :func:`~clarysage.mean_loss_shap` and :func:`~clarysage.mean_absolute_shap` have
+        them, are (N, p), otherwise there is one for each feature, (p,). Base value and values add up to minus the loss
+        of the model, or for :func:`~clarysage.mean_absolute_shap` to its output, if values of the measure add up to
+        anything. A value is positive for a feature that makes predictions better; shap's own values of a loss have the
+        opposite sign.
+
+        Parameters
+        ----------
+        X : the rows that were explained, (N, p), for plots that show them, such as ``shap.plots.beeswarm``
+        """
+        return shap_explanation(self, X)
+
     def power(self, features: Iterable[str | int]) -> float:
         """Return u(S) = phi_0 + the sum of the values of the given players, a proxy for the power of that subset."""
         if self.constant is None:
@@ -452,9 +534,13 @@ class Explanation(Result):
                 warnings.warn(ClarysageWarning(note), stacklevel=2)
         save(self, path, rows=rows)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
-        return plots().bars(self, **options)
+    def plot(self, feature_names: Sequence[str] | None = None, **options: Any) -> Any:
+        """Draw bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options.
+
+        ``feature_names`` are other names to write at the bars, in the order of ``explanation.feature_names``.
+        """
+        shown = self if feature_names is None else replace(self, feature_names=tuple(feature_names))
+        return plots().bars(shown, **options)
 
     def _indices(self, features: Iterable[str | int]) -> list[int]:
         if isinstance(features, str):

@@ -265,7 +265,7 @@ def _parts(runs: Sequence[Explanation], pool: Pool) -> dict[str, Any]:
 
 def _by_example(runs: Sequence[Explanation], weights: np.ndarray) -> dict[str, Any]:
     """Pools values of single examples and their standard errors, where all runs have them."""
-    merged: dict[str, Any] = dict.fromkeys(("per_example", "per_example_error"))
+    merged: dict[str, Any] = dict.fromkeys(("per_example", "per_example_error", "per_example_base"))
     for name in merged:
         arrays = [getattr(run, name) for run in runs if getattr(run, name) is not None]
         if len(arrays) < len(runs) or len({array.shape for array in arrays}) > 1:
