@@ -165,9 +165,9 @@ def monitor(
 class Explainer:
     """Explains a model on rows, with the same options for all of them."""
 
-    model: Any
-    loss: Any
-    removal: Any
+    model: ModelLike
+    loss: LossLike
+    removal: RemovalLike
     options: dict[str, Any]
 
     def explain(self, rows: RowSet) -> Explanation:
@@ -188,7 +188,7 @@ class Explainer:
         removal = first.removal if is_auto_conditional(self.removal) else self.removal
         return replace(self, model=self._model_with_classes(first, loss, reference), loss=loss, removal=removal)
 
-    def _model_with_classes(self, first: Explanation, loss: Any, reference: RowSet) -> Any:
+    def _model_with_classes(self, first: Explanation, loss: LossLike, reference: RowSet) -> ModelLike:
         """Gives a model that does not know its classes those of the reference, since a slice may lack some.
 
         With the labels 1 and 2, a slice that has only 1 would otherwise be taken for one with the classes 0 and 1.
