@@ -16,7 +16,8 @@ from sklearn.linear_model import LinearRegression
 import clarysage as cs
 from clarysage._measures.problem import Problem
 from clarysage.catalogue import ABOUT
-from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
+from clarysage.estimators import ClosedFormValues, Exact, PairedWalks, Permutation, SurrogateWalks, estimate
+from clarysage.execution.n_jobs import as_executor
 from clarysage.games import PredictivePower
 from clarysage.inference import population
 from clarysage.inference.degrees_of_freedom import Estimated
@@ -24,6 +25,7 @@ from clarysage.inference.estimate import VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.population import Sampled
+from clarysage.losses import SquaredError
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.background import match_by_cells
 from clarysage.results.files import from_plain
@@ -199,6 +201,51 @@ def test_a_linear_model_known_by_its_coefficients_reaches_as_far_as_any_other(se
     np.testing.assert_allclose(exact[0].std_error, exact[1].std_error, rtol=1e-8, atol=1e-10)
     runs = [run.targets["population"].values[0] for run in estimates(one, 200, seed)]
     assert z_of_mean(runs, exact[1].values[0]).max() < 6
+
+
+@pytest.mark.parametrize("mass", [None, [1.0, 2.0, 0.5, 3.0, 1.5, 1.0]])
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 10.0)])
+@pytest.mark.parametrize("overlap", [0, 4, 6])
+def test_the_influence_on_closed_form_values_is_that_of_enumeration(overlap, weights, mass, seed):
+    """Two outputs, a group of two columns, a column without effect, and the example's own row among the others."""
+    rng = np.random.default_rng([seed, overlap])
+    X, B, y = rng.normal(size=(9, 5)), rng.normal(size=(6, 5)), rng.normal(size=(9, 2))
+    B[:overlap] = X[:overlap]
+    model = LinearRegression().fit(rng.normal(size=(50, 5)), rng.normal(size=(50, 2)))
+    model.coef_[:, 4] = 0.0
+    game = PredictivePower.of(
+        Marginal(B, weights=mass).restrict(model, X),
+        ["squared error", SquaredError()],
+        X,
+        y,
+        sample_weight=weights,
+        players=cs.Players.of("abcde", {"bc": ["b", "c"]}),
+    )
+    result, truth = estimate(game, ClosedFormValues()), estimate(game, Exact())
+    assert result.model_rows == game.rows_spent
+    for part in ("rows", "noise", "correction", "correction_variance"):
+        numbers, wanted = (getattr(of.components.background, part) for of in (result, truth))
+        np.testing.assert_allclose(numbers, wanted, rtol=1e-9, atol=1e-11 * np.abs(truth.values).max())
+    assert np.abs(truth.components.background.rows).max() > 0
+    assert (np.abs(truth.components.background.correction[:, :3]) > 1e-6).all()
+    for about in ("rows", "population"):
+        for part in ("values", "std_error", "dof"):
+            numbers, wanted = (getattr(of.targets[about], part)[:, :3] for of in (result, truth))  # not the idle one
+            np.testing.assert_allclose(numbers, wanted, rtol=1e-8, atol=1e-10)
+
+
+def test_the_influence_on_closed_form_values_is_the_same_in_any_number_of_chunks(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X @ [1.0, 0.5, 0.0] + rng.normal(size=40)
+    game = PredictivePower.of(Marginal(X).restrict(LinearRegression().fit(X, y), X), "squared error", X, y)
+    at_once = estimate(game, ClosedFormValues())
+    monkeypatch.setattr(ClosedFormValues, "chunk", lambda self, game: 7)
+    in_chunks = estimate(game, ClosedFormValues(), executor=as_executor(2))
+    for about in ("rows", "population"):
+        np.testing.assert_allclose(
+            in_chunks.targets[about].std_error, at_once.targets[about].std_error, rtol=1e-12, atol=1e-14
+        )
 
 
 @pytest.mark.statistical

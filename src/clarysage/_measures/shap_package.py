@@ -33,6 +33,7 @@ class ShapClosedForm:
     at_once: int = EXAMPLES_AT_ONCE
     seconds: float = 0.0  # the time is already spent
     seconds_per_pair: float = 0.0
+    influence: None = None
 
     @property
     def how(self) -> str:

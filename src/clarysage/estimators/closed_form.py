@@ -1,7 +1,8 @@
-"""Closed-form Shapley values; sampled walks estimate only how they vary with the background."""
+"""Closed-form Shapley values; sampled walks estimate only how they vary with the background, if that has no formula."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +12,9 @@ from clarysage.estimators.draws import scale
 from clarysage.estimators.limits import by_quarters
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
+from clarysage.estimators.paired_walks.sampling_design import MOST_NUMBERS
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
+from clarysage.inference.influence import BackgroundInfluence
 from clarysage.protocols import ClosedForm, Game, SubsampledGame, ability
 
 FEWEST_PAIRS = 1024
@@ -21,12 +24,21 @@ FEWEST_AT_ONCE, ROWS_AT_ONCE = 8, 2**18  # pairs that are walked together, and t
 
 @dataclass(frozen=True)
 class Answers:
-    """Values (L, p) summed over consecutive examples, each example's part (n, L, p), clipped payoffs, and walks."""
+    """Exact values of consecutive examples, and the influence of the background on them.
+
+    Attributes
+    ----------
+    values, parts : (L, p) sums over the examples, and (n, L, p) of each of them
+    clipped : payoffs with a clipped loss
+    walked : walks that the influence is estimated from, where it has no formula
+    influence : of background rows, where it has a formula
+    """
 
     values: np.ndarray
     parts: np.ndarray
     clipped: int
     walked: Walked | None
+    influence: BackgroundInfluence | None = None
 
 
 @dataclass(frozen=True)
@@ -34,12 +46,13 @@ class ClosedFormValues:
     """The exact values of a game that has a closed form, example by example.
 
     They have no error for the given data and background. How they vary with the data is estimated from the values of
-    single examples, and how they vary with the background from additional passes of paired walks.
+    single examples. How they vary with the background is known by a formula, or is estimated from additional passes of
+    paired walks.
     """
 
     walks: PairedWalks = field(default_factory=PairedWalks)
     name: str = "exact"
-    with_influence: bool = True  # whether to walk, too, to estimate the influence of background rows
+    with_influence: bool = True  # whether the influence of background rows is of interest
 
     @property
     def state_classes(self) -> tuple[type, ...]:
@@ -77,16 +90,20 @@ class ClosedFormValues:
         return int((game.weights > 0).sum())
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Answers:
-        solved = _closed_form(game).solve(np.flatnonzero(game.weights > 0)[first : first + draws])
-        passes = _passes(game)
+        closed_form, examples = _closed_form(game), np.flatnonzero(game.weights > 0)[first : first + draws]
+        solved, passes = closed_form.solve(examples), _passes(game)
         walked = self.walks.draw(game, passes * first, passes * draws, rng) if self._walks(game) else None
-        return Answers(solved.values, solved.parts, solved.clipped, walked)
+        formula = self._formula(game)
+        influence = None if formula is None else formula(examples)
+        return Answers(solved.values, solved.parts, solved.clipped, walked, influence)
 
     def merge(self, state: Answers, other: Answers) -> Answers:
-        walked, parts = None, np.concatenate([state.parts, other.parts])
+        walked, influence, parts = None, None, np.concatenate([state.parts, other.parts])
         if state.walked is not None and other.walked is not None:
             walked = self.walks.merge(state.walked, other.walked)
-        return Answers(state.values + other.values, parts, state.clipped + other.clipped, walked)
+        if state.influence is not None and other.influence is not None:
+            influence = state.influence.plus(other.influence)
+        return Answers(state.values + other.values, parts, state.clipped + other.clipped, walked, influence)
 
     def read(self, game: Game, state: Answers) -> Estimate:
         rows = 0 if state.walked is None else self.walks.pilot_run.rows + state.walked.rows
@@ -99,8 +116,10 @@ class ClosedFormValues:
         )
 
     def components(self, game: Game, state: Answers) -> VarianceComponents:
-        """Returns contributions of examples, and the influence of background rows estimated by walks."""
-        background = None if state.walked is None else self.walks.components(game, state.walked).background
+        """Returns contributions of examples, and the influence of background rows, by a formula or by walks."""
+        background = state.influence
+        if state.walked is not None:
+            background = self.walks.components(game, state.walked).background
         return VarianceComponents.exact(state.parts, background)
 
     def conditional_on_background(self) -> ClosedFormValues:
@@ -112,9 +131,21 @@ class ClosedFormValues:
         return LocalValues.exact(state.parts, game.weights[game.weights > 0])
 
     def _walks(self, game: Game) -> bool:
-        """Returns whether there is a sampled background whose influence is estimated."""
-        subsampled = ability(game, SubsampledGame)
-        return self.with_influence and subsampled is not None and subsampled.is_sampled
+        """Returns whether the influence of the background is estimated by walks."""
+        return _closed_form(game).influence is None and self._sampled(game) is not None
+
+    def _formula(self, game: Game) -> Callable[[np.ndarray], BackgroundInfluence] | None:
+        """Returns the formula of the influence of the background, if there is one, and memory for its numbers."""
+        sampled = self._sampled(game)
+        if sampled is None:
+            return None
+        numbers = len(sampled.background_weights) * game.n_players * game.ends[0].shape[1]
+        return _closed_form(game).influence if numbers <= MOST_NUMBERS else None
+
+    def _sampled(self, game: Game) -> SubsampledGame | None:
+        """Returns the game with its background, if that is a sample and its influence is of interest."""
+        subsampled = ability(game, SubsampledGame) if self.with_influence else None
+        return subsampled if subsampled is not None and subsampled.is_sampled else None
 
 
 def _passes(game: Game) -> int:

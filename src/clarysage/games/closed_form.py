@@ -24,6 +24,8 @@ from itertools import product
 import numpy as np
 
 from clarysage.coalitions import shapley_values
+from clarysage.games.additive import Additive
+from clarysage.inference.influence import BackgroundInfluence
 from clarysage.protocols import (
     ClosedFormBatch,
     HybridRows,
@@ -31,6 +33,7 @@ from clarysage.protocols import (
     Loss,
     ModelGame,
     OutputLoss,
+    SelfMatched,
     SubsampledWalks,
     ability,
 )
@@ -59,6 +62,7 @@ class AnalyticForm:
     at_once : number of examples that are computed together, by the memory that they take
     seconds : expected time of the formula for all examples
     seconds_per_pair : expected time of a pair of antithetic walks, which are the alternative
+    influence : maps examples (n,) to the influence of the background on the sum of their values, where it has a formula
     """
 
     how: str
@@ -66,6 +70,7 @@ class AnalyticForm:
     at_once: int
     seconds: float
     seconds_per_pair: float
+    influence: Callable[[np.ndarray], BackgroundInfluence] | None = None
 
 
 def closed_form_of(game: ModelGame) -> AnalyticForm | None:
@@ -85,32 +90,6 @@ def closed_form_of(game: ModelGame) -> AnalyticForm | None:
                 return form
         return _by_terms(game, native, parts) if game.n_players <= MOST_PLAYERS else None
     return _by_pairs(game, native, parts) if game.n_players <= MOST_PLAYERS else None
-
-
-@dataclass(frozen=True)
-class Additive:
-    r"""Values under squared error of an additive model, f_S = a_\emptyset + sum_{i in S} a_i.
-
-    For each example and output,
-
-    .. math:: \phi_i = a_i (2 y - a_\emptyset - f)
-    """
-
-    terms: Terms
-    native: KnownStructure
-    X: np.ndarray
-    targets: tuple[np.ndarray, ...]
-    weights: np.ndarray
-
-    def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
-        terms = self.terms(self.native.represent(self.X[examples])[0])
-        nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, p, K)
-        parts = np.stack(
-            [np.einsum("npk,nk->np", a, 2 * (target[examples] - nothing) - a.sum(axis=1)) for target in self.targets],
-            axis=1,
-        )
-        parts *= self.weights[examples][:, None, None]
-        return ClosedFormBatch(parts.sum(axis=0), parts)
 
 
 @dataclass(frozen=True)
@@ -296,7 +275,10 @@ def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> A
     if parts.representation.is_linear:
         at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
         seconds = game.X.size * k * OF_ENTRY
-        return AnalyticForm(OF_LINEAR, Additive(terms, *data), at_once, seconds, _seconds_of_pair(game, parts))
+        matched = ability(game, SelfMatched)
+        self_match = None if matched is None else matched.self_match
+        form = Additive(terms, *data, parts.row_weights, self_match)
+        return AnalyticForm(OF_LINEAR, form, at_once, seconds, _seconds_of_pair(game, parts), form.influence)
     if len(terms.sets) > MOST_TERMS:
         return None
     count = len(terms.sets)

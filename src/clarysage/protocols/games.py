@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from clarysage.inference.influence import BackgroundInfluence
 from clarysage.players import Players
 from clarysage.protocols.execution import Executor
 from clarysage.protocols.models import Loss
@@ -394,4 +395,12 @@ class ClosedForm(Protocol):
     @property
     def solve(self) -> Callable[[np.ndarray], ClosedFormBatch]:
         """Function from the indices of examples (n,) to their exact values."""
+        ...
+
+    @property
+    def influence(self) -> Callable[[np.ndarray], BackgroundInfluence] | None:
+        """Function from the indices of examples (n,) to the influence of the background on the sum of their values.
+
+        None where it has no formula, and is estimated by walks.
+        """
         ...
