@@ -23,6 +23,7 @@ from functools import wraps
 from textwrap import fill
 from typing import Any, TypedDict, TypeVar, cast
 
+from clarysage._measures.after import after_step, refuse_texts
 from clarysage.catalogue import LOSSES, METHODS, drawing_removals_in_words, removals_in_words
 from clarysage.errors import Call, InputError, Note, RunFailedError, Set
 from clarysage.inference.stopping import Converged
@@ -111,6 +112,7 @@ class SharedOptions(DataOptions, RunOptions, total=False):
     """All shared options of measures."""
 
     run: Run | None
+    after: str | None
 
 
 DEFAULTS: Mapping[str, Any] = {
@@ -123,11 +125,13 @@ DEFAULTS: Mapping[str, Any] = {
     "rng": None,
     **{option.name: option.default for option in fields(Run) if option.default is not MISSING},
     "run": None,
+    "after": None,
 }
 DATA_OPTIONS = tuple(DataOptions.__annotations__)
 RUN_OPTIONS = tuple(RunOptions.__annotations__)
 NOT_NEEDED = "this measure does not need it"
 SEVERAL_RUNS = "None, since there are several runs, and a file holds only one"
+OF_ALL = ("after",)  # shared options that are used before a measure is called
 WITHOUT_NOTE = ("check_manifold", "rng", "n_jobs", "progress", "run")  # no note says that these were not used
 DECORATED: set[Callable[..., Any]] = set()  # measures that take all shared options
 TYPES = {name: hint.__forward_arg__ for name, hint in SharedOptions.__annotations__.items()}
@@ -162,6 +166,9 @@ SHARED = """
     check_manifold : whether to test for rows that are unlike any real one, and to warn of them in a note; the test fits
         a classifier to a few hundred rows
     run : a :class:`~clarysage.Run` with the options of the run, which several calls can share
+    after : for a fitted pipeline, the name of the step whose columns are the features: X, the background and training
+        data are transformed by the steps up to this one, and the rest of the pipeline is the model. For texts, the
+        step that makes columns of them, such as "tfidfvectorizer"
 """
 DOCSTRING_WIDTH = 120
 PARAMETER = re.compile(r"^    (\S.*?) : .*\n(?:        .*\n)*", re.MULTILINE)
@@ -221,6 +228,12 @@ def with_shared_options(
                 for option, value in options.items()
                 if option in reasons and option not in WITHOUT_NOTE and not is_default(option, value)
             ]
+            after = used.pop("after", None)
+            if after is None:
+                refuse_texts(args[0] if args else used.get("model"))
+            else:
+                used, about_step = after_step(after, {**signature.bind_partial(*args).arguments, **used})
+                args, notes = (), [about_step, *notes]
             try:
                 return _with_notes(function(*args, **used), notes)
             except RunFailedError as error:
@@ -265,22 +278,24 @@ def _reasons_for_unused(function: Callable[..., Any], given: Mapping[str, str], 
     parameters = inspect.signature(function).parameters
     takes_shared = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     left = [name for name in DEFAULTS if name not in parameters and (name == "loss" or not takes_shared)]
-    return {**dict.fromkeys(left, otherwise), **given}
+    return {**dict.fromkeys((name for name in left if name not in OF_ALL), otherwise), **given}
 
 
 def _full_signature(
     function: Callable[..., Any], reasons: Mapping[str, str], defaults: Mapping[str, Any]
 ) -> inspect.Signature:
-    """Returns the signature of a function with the shared options that it uses in place of ``**options``."""
+    """Returns the signature of a function with the shared options that it uses in place of ``**options``.
+
+    Those of all measures are added to any function, since they are used before it is called.
+    """
     signature = inspect.signature(function)
     explicit = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
-    if len(explicit) < len(signature.parameters):
-        names = {parameter.name for parameter in explicit}
-        explicit += [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=TYPES[name])
-            for name, default in defaults.items()
-            if name in TYPES and name not in names and name not in reasons
-        ]
+    shared, names = TYPES if len(explicit) < len(signature.parameters) else OF_ALL, {each.name for each in explicit}
+    explicit += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=TYPES[name])
+        for name, default in defaults.items()
+        if name in shared and name not in names and name not in reasons
+    ]
     return signature.replace(parameters=explicit)
 
 

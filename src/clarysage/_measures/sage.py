@@ -10,13 +10,12 @@ A. B. Owen (2014). Sobol' indices and Shapley value. SIAM/ASA Journal on Uncerta
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Unpack, overload
 
 from clarysage._measures.examples import without_target
 from clarysage._measures.explanations import with_sample_size_note
 from clarysage._measures.off_manifold import about_manifold
-from clarysage._measures.options import Run, RunOptions, SharedOptions, split_options, with_shared_options
+from clarysage._measures.options import SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
 from clarysage._measures.run import Runner, chosen_estimator, single_or_list
 from clarysage.errors import Note, Set
@@ -24,16 +23,12 @@ from clarysage.estimators import SurrogateWalks
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import (
-    GroupsLike,
     LossLike,
     LossList,
     MethodLike,
     ModelLike,
-    RemovalLike,
-    Seed,
     TableLike,
     TargetLike,
-    WeightsLike,
 )
 from clarysage.results import Explanation
 
@@ -75,16 +70,9 @@ def sage(
     X: TableLike,
     y: TargetLike | None = None,
     *,
-    background: TableLike | None = None,
-    removal: RemovalLike = "marginal",
     loss: LossLike | LossList = "auto",
     method: MethodLike = "auto",
-    groups: GroupsLike | None = None,
-    sample_weight: WeightsLike | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Seed = None,
-    run: Run | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
     """SAGE values: how much each feature adds to a model's predictive power (Shapley values of Eq. 2).
 
@@ -124,19 +112,9 @@ def sage(
     >>> explanation.top(2)
     ['x0', 'x1']
     """
-    runner = Runner.of(Run.of(run, options))
-    problem = Problem.of(
-        model,
-        X,
-        y,
-        background=background,
-        removal=removal,
-        groups=groups,
-        sample_weight=sample_weight,
-        feature_names=feature_names,
-        rng=runner.file.seed(rng),
-        run=runner.run,
-    )
+    data, run = split_options(options)
+    runner = Runner.of(run)
+    problem = Problem.of(model, X, y, run=run, **runner.with_seed(data))
     v, notes = problem.game(loss)
     estimator, why = chosen_estimator(method, v, runner.remaining(runner.rules))
     notes += [*v.remarks, *why, *about_manifold(v, problem, runner.run)]

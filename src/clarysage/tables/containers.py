@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import Argument, InputError, PythonOnly
+from clarysage.errors import Argument, InputError, PythonOnly, Set
 from clarysage.tables.other_frames import in_memory
 
 FRAMES = {("pandas", "DataFrame"): "pandas", ("polars", "DataFrame"): "polars", ("pyarrow", "Table"): "pyarrow"}
@@ -28,6 +28,13 @@ def as_table(table: Any, argument: str) -> Any:
     if container_of(table) != "numpy":
         _check_frame(table, argument)
         return table
+    if _is_texts(table):
+        raise InputError(
+            argument,
+            got=f"{len(table):,} texts",
+            wanted="rows and columns",
+            hint=[Set("after"), ", the step of a fitted pipeline that makes columns of texts"],
+        )
     first = table[0] if isinstance(table, (list, tuple)) and table else table
     if isinstance(first, (str, os.PathLike)):
         raise InputError(
@@ -67,6 +74,14 @@ def rows_of(table: Any, index: Any) -> Any:
 def select_columns(table: Any, labels: Sequence[Any]) -> Any:
     """Returns the columns of a frame with the given labels, in their order."""
     return table[list(labels)] if container_of(table) == "pandas" else table.select(list(labels))
+
+
+def _is_texts(table: Any) -> bool:
+    """Tells whether a list, column or one-dimensional array holds nothing but texts."""
+    if not isinstance(table, (list, tuple)) and len(getattr(table, "shape", ())) != 1:
+        return False
+    cells = table.tolist() if hasattr(table, "tolist") else table
+    return len(cells) > 0 and all(isinstance(cell, str) for cell in cells)
 
 
 def _dense(table: Any, argument: str) -> np.ndarray:

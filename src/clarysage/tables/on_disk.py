@@ -199,7 +199,14 @@ def _is_path(table: Any) -> bool:
 
 
 def _are_paths(table: Any) -> bool:
-    return isinstance(table, (list, tuple)) and bool(table) and all(map(_is_path, table))
+    """Tells whether a list is one of files: texts are only if they exist, or are called as Parquet files are."""
+    return isinstance(table, (list, tuple)) and bool(table) and all(map(_is_file_name, table))
+
+
+def _is_file_name(entry: Any) -> bool:
+    if not isinstance(entry, str):
+        return isinstance(entry, os.PathLike)
+    return entry.lower().endswith(PARQUET) or os.path.exists(entry)
 
 
 def _of_paths(paths: list[str], argument: str) -> OnDiskTable:
