@@ -98,18 +98,20 @@ def watched(
     *,
     called: Any = None,
     hint: str = "values are about 60 times the reference's",
+    distance: float = 0.2,
     notes: tuple[str, ...] = (),
     **told: Any,
 ) -> cs.Monitoring:
     """A model watched on so many slices, in which features at these places changed, and the inputs of some shifted.
 
-    ``shifted`` are places of features whose inputs shifted everywhere, or pairs of the places of a slice and a feature.
+    ``shifted`` are places of features whose inputs shifted everywhere, or pairs of the places of a slice and a feature:
+    far where the feature changed, else by ``distance``.
     """
     called = called or ("current",) if slices == 1 else called or tuple(f"batch {k}" for k in range(slices))
     found = compared(names, slices + 1, changes, called=("reference", *called), **told)
     shifts = tuple(
         tuple(
-            _shift(name, hint if i in shifted or (k, i) in shifted else "")
+            _shift(name, hint if i in shifted or (k, i) in shifted else "", 0.9 if i in (changes or {}) else distance)
             for i, name in enumerate(found.feature_names)
         )
         for k in range(slices)
@@ -117,9 +119,9 @@ def watched(
     return cs.Monitoring(found, shifts, notes)
 
 
-def _shift(name: str, hint: str) -> Shift:
+def _shift(name: str, hint: str, distance: float) -> Shift:
     facts = {"median": (181.0, 10860.0 if hint else 182.0), "missing share": (0.0, 0.01), "rows": (99.0, 99.0)}
-    return Shift(name, "numbers", 0.9 if hint else 0.03, 1e-30 if hint else 0.7, (hint,) if hint else (), facts)
+    return Shift(name, "numbers", distance if hint else 0.03, 1e-30 if hint else 0.7, (hint,) if hint else (), facts)
 
 
 def _moved(explanation: cs.Explanation, away: np.ndarray, k: int) -> cs.Explanation:

@@ -89,6 +89,19 @@ def test_the_page_is_that_of_the_json_and_is_written_where_something_is_flagged(
     assert (folder / "page.html").read_text(encoding="utf-8") == cs.load(folder / "found.json").report()
 
 
+def test_inputs_that_surely_shifted_in_a_small_slice_are_exit_code_4(folder: Path) -> None:
+    """Thirty rows do not show in the loss that a column is 1/100 of what it was; nor do those of a useless column."""
+    slices = pd.concat([NOW.assign(batch="a"), make_table(30, 5).assign(batch="b")], ignore_index=True)
+    slices.loc[slices["batch"] == "b", "hour"] /= 100
+    slices.to_csv("slices.csv", index=False)
+    nearly = "\ndef nearly(rows):\n    return load(rows) + 0.01 * rows['hour']\n"
+    (folder / "plain.py").write_text(MODULE + nearly)
+    result = run("monitor", "plain:nearly", "then.csv", "slices.csv", *QUICK, "--by", "batch")
+    assert result.exit_code == 4, result.output
+    assert result.stderr == "note: flagged: hour.\n"
+    assert "That is certain, and an alarm of its own" in result.stdout
+
+
 def test_nothing_flagged_is_exit_code_0(folder: Path) -> None:
     assert monitor("then.csv", "now.csv", *QUICK, code=0)["flagged"] == []
 

@@ -23,8 +23,11 @@ from clarysage.monitoring.slices import slice_rows
 from clarysage.results.finding import (
     ALONE,
     BOTH,
+    CERTAIN,
+    FAR,
     FOLLOWS,
     INPUTS,
+    SURE_SHIFT,
     UNCHANGED,
     Finding,
     Shift,
@@ -840,17 +843,19 @@ def test_where_every_slice_fails_that_is_an_error(tables, rows):
 
 
 @pytest.mark.parametrize(
-    ("changed", "shifted", "expected"),
+    ("changed", "shifted", "far", "expected"),
     [
-        ([1, 1, 0, 0], [1, 0, 1, 0], [BOTH, FOLLOWS, INPUTS, UNCHANGED]),
-        ([0, 1, 0, 0], [1, 0, 1, 0], [INPUTS, ALONE, INPUTS, UNCHANGED]),
-        ([1, 1, 0, 0], [1, 1, 0, 0], [BOTH, BOTH, UNCHANGED, UNCHANGED]),
-        ([0, 0, 0, 0], [0, 0, 0, 0], [UNCHANGED] * 4),
+        ([1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0], [BOTH, FOLLOWS, INPUTS, UNCHANGED]),
+        ([0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0], [INPUTS, ALONE, INPUTS, UNCHANGED]),
+        ([1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0], [BOTH, BOTH, UNCHANGED, UNCHANGED]),
+        ([0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [UNCHANGED] * 4),
+        ([0, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [CERTAIN, INPUTS, UNCHANGED, UNCHANGED]),
+        ([1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 0, 0], [BOTH, CERTAIN, FOLLOWS, UNCHANGED]),
     ],
 )
-def test_verdicts_count_both_tests(changed, shifted, expected):
-    surely = np.zeros(len(changed), dtype=bool)
-    verdicts = verdicts_of(np.array(changed, dtype=bool), np.array(shifted, dtype=bool), surely)
+def test_verdicts_count_both_tests(changed, shifted, far, expected):
+    changed, shifted, far = (np.array(each, dtype=bool) for each in (changed, shifted, far))
+    verdicts = verdicts_of(changed, shifted, shifted & far, far)
     assert verdicts == expected
 
 
@@ -915,8 +920,14 @@ def finding(
             "evidence is its inputs: its "
             "contribution is not known to have changed.",
         ),
+        (
+            finding(CERTAIN),
+            [],
+            "duration has different inputs: values are about 60 times the reference's. That is certain, and an alarm "
+            "of its own: whether its contribution changed, these rows do not show.",
+        ),
     ],
-    ids=["both", "alone with a cause", "alone", "follows", "inputs"],
+    ids=["both", "alone with a cause", "alone", "follows", "inputs", "certain"],
 )
 def test_sentences_of_the_verdicts(feature_finding, causes, expected):
     assert finding_sentence(feature_finding, causes, (0.2, 1.0)) == expected
@@ -1000,14 +1011,14 @@ def test_a_column_that_went_missing_no_longer_helps_and_one_in_another_unit_hurt
 
 def test_beside_a_sure_cause_a_shift_that_may_be_chance_makes_no_other():
     shifted, surely = np.array([True, True, True, False]), np.array([False, True, True, False])
-    verdicts = verdicts_of(np.array([True, True, False, True]), shifted, surely)
+    verdicts = verdicts_of(np.array([True, True, False, True]), shifted, surely, far=np.zeros(4, dtype=bool))
     assert verdicts == [FOLLOWS, BOTH, INPUTS, FOLLOWS]
     sentence = finding_sentence(replace(finding(FOLLOWS), is_shifted=True), ["month"], (0.2, 0.3))
     assert sentence.endswith("while its inputs shifted with much less certainty.")
 
 
 def test_effects_on_the_output_are_not_called_help():
-    for verdict in (BOTH, ALONE, FOLLOWS, INPUTS):
+    for verdict in (BOTH, ALONE, CERTAIN, FOLLOWS, INPUTS):
         sentence = finding_sentence(finding(verdict, share=None), ["month"], None)
         assert "its effect" in sentence
         assert not re.search("hurt|help|loss|contribution", sentence)
@@ -1051,6 +1062,45 @@ def test_inputs_that_shift_without_effect_are_named_and_not_flagged(rows):
     assert result.findings()[3].verdict == INPUTS
     assert result.sentences()[0] == "Nothing is flagged: no contribution is known to have changed. Inputs shifted: d."
     assert re.match(r"d has different inputs: values are about 6\d times the reference's", result.sentences()[1])
+
+
+def test_inputs_that_surely_shifted_are_an_alarm_of_their_own_though_few_rows_do_not_show_it_in_the_loss(rows):
+    """Ten slices of thirty rows, in the last of which a column is 1/100 of what it was."""
+    rng = np.random.default_rng(0)
+    reference, current = table(rng, 400), table(rng, 300)
+    current = current.assign(d=current["d"].where(np.arange(300) < 270, current["d"] / 100))
+    result = cs.monitor(linear, reference, current, target="y", background=rows, every=30, **QUICK)
+    assert not result.comparison.flags.any()  # no contribution is known to have changed
+    assert result.flagged == ["d"]
+    assert result.is_flagged
+    verdicts = {finding.verdict for where in result.names[:-1] for finding in result.findings(where)}
+    assert verdicts == {UNCHANGED}
+    *others, last = [finding for finding in result.findings(result.names[-1]) if finding.verdict != UNCHANGED]
+    assert (others, last.feature, last.verdict) == ([], "d", CERTAIN)
+    assert last.inputs_p_value < SURE_SHIFT * 0.05
+    assert last.shift.distance > FAR
+    alarm, sentence = result.sentences()
+    assert alarm == "FLAGGED: d."
+    assert re.match(
+        r"d has different inputs: values are about 1/\d+ of the reference's. That is certain, and", sentence
+    )
+    assert sentence.endswith(f"Seen only in {result.names[-1]}, one of 10 slices.")
+    assert "inputs for certain" in result.report()
+    (row,) = [line.split() for line in str(result).splitlines() if line.startswith(f"  {result.names[-1]} ")]
+    assert row[-1] == "d"
+
+
+def test_a_small_shift_of_many_rows_is_no_alarm_of_its_own(rows):
+    """With many rows, a shift by a seventh of the spread is certain, and need not matter."""
+    rng = np.random.default_rng(0)
+    reference, current = table(rng, 8000), table(rng, 8000)
+    shifted = current.assign(c=current["c"] + 0.15)
+    result = cs.monitor(linear, reference, shifted, target="y", background=rows, **QUICK)
+    finding = result.findings()[2]
+    assert finding.inputs_p_value < SURE_SHIFT * 0.05
+    assert finding.shift.distance < FAR
+    assert finding.verdict in (INPUTS, BOTH, FOLLOWS)
+    assert finding.verdict != CERTAIN
 
 
 def test_responses_that_changed_are_flagged_by_contributions_alone(rows):

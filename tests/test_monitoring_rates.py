@@ -13,7 +13,9 @@ import pytest
 from scipy.stats import binom
 
 import clarysage as cs
-from clarysage.results.monitoring import SURE_SHIFT
+from clarysage.drift import shifts
+from clarysage.inference.intervals import holm
+from clarysage.results.finding import CERTAIN, SURE_SHIFT
 from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
 pytestmark = pytest.mark.statistical
@@ -123,6 +125,8 @@ FORMS = {fresh: 6, few: 6, slices: 4, unlabelled: 6, measured_twice: 6}  # with 
 )
 def test_alarms_on_clean_rows_are_as_rare_as_they_say(seed, form, runs):
     found = [form(seed, np.random.default_rng([seed, 5, i])) for i in range(runs)]
+    certain = sum(any(finding.verdict == CERTAIN for finding in one.all_findings) for one in found)
+    assert certain <= allowed(runs, SURE_SHIFT * RATE)
     for what in ("flagged", "shifted"):
         alarms = sum(bool(getattr(one, what)) for one in found)
         assert alarms <= allowed(runs), f"{what} in {alarms} of {runs} runs"
@@ -130,3 +134,17 @@ def test_alarms_on_clean_rows_are_as_rare_as_they_say(seed, form, runs):
         assert all(len(one.names) == 12 for one in found)
         unadjusted = sum(bool((one.comparison.p_values(None) < RATE).any()) for one in found)
         assert unadjusted > allowed(runs)  # so that it is the correction for their number that keeps quiet
+
+
+@pytest.mark.parametrize(
+    ("rows", "runs"), [(30, 400), *(pytest.param(rows, 3000, marks=pytest.mark.slow) for rows in (30, 200))]
+)
+def test_inputs_of_clean_slices_shift_as_rarely_as_their_p_values_say(seed, rows, runs):
+    """Tables of eight columns, far out into the tail in which inputs count as shifted for certain."""
+    smallest = []
+    for i in range(runs):
+        reference, current = sides(np.random.default_rng([seed, 6, i]), 300, rows)
+        smallest.append(holm(np.array([shift.p_value for shift in shifts(reference, current)])).min())
+    for level in (0.05, 0.005, 5e-4, SURE_SHIFT * RATE):
+        alarms = int((np.array(smallest) < level).sum())
+        assert alarms <= allowed(runs, level), f"p < {level} in {alarms} of {runs} tables"

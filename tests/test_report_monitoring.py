@@ -17,7 +17,7 @@ from clarysage.render import html, notebook
 from clarysage.render.lines import lines
 from clarysage.results import Shift
 from clarysage.results.comparison_view import ALONG, FLAGGED, shared_format, signed
-from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
+from clarysage.results.finding import ALONE, BOTH, CERTAIN, FOLLOWS, INPUTS, UNCHANGED
 from clarysage.results.monitoring_view import (
     MEANINGS,
     changes_with_verdicts,
@@ -82,6 +82,16 @@ def test_the_alarm_comes_first_and_every_sentence_has_its_verdict(one):
         "along-with-others",
         "inputs-alone",
     ]
+
+
+@pytest.mark.parametrize("slices", [1, 4])
+def test_inputs_that_shifted_for_certain_are_flagged_without_a_star_at_their_contribution(slices):
+    found = watched(5, slices, {}, {3}, distance=0.9)
+    text = html(found)
+    assert '<p class="lead alarm raised">FLAGGED: feature 3.</p>' in text
+    assert '<li class="inputs-for-certain">' in text
+    assert 'class="star' not in text
+    assert CERTAIN in {row[2 if slices > 1 else 1].split(" values")[0] for row in rows_of(text, "features")}
 
 
 def test_where_nothing_is_flagged_the_page_says_so_and_what_that_means():
@@ -160,11 +170,12 @@ def test_effects_have_no_losses_and_are_not_called_contributions(one, several):
 
 
 def test_every_verdict_is_explained_with_its_error_rate(one):
-    assert set(MEANINGS) == {BOTH, ALONE, FOLLOWS, INPUTS, UNCHANGED}
+    assert set(MEANINGS) == {BOTH, ALONE, CERTAIN, FOLLOWS, INPUTS, UNCHANGED}
     text = html(one)
     for verdict in MEANINGS:
         assert f'<dt><span class="known {verdict.replace(" ", "-")}">{verdict}</span></dt>' in text
-    assert "the probability that anything is flagged is at most 5 %" in text
+    assert "the probability that anything is flagged by its contribution is at most 5 %" in text
+    assert "The probability that anything is flagged by its inputs for certain is at most 0.005 %." in text
     assert "treated as independent samples of rows" in text
     for adjust, words in (
         ("benjamini hochberg", "About 5 % of the contributions that are reported as changed have not changed"),
@@ -176,7 +187,7 @@ def test_every_verdict_is_explained_with_its_error_rate(one):
     ):
         assert words in html(replace(one, comparison=replace(one.comparison, adjust=adjust)))
     stricter = replace(one, comparison=replace(one.comparison, level=0.99))
-    assert "is flagged is at most 1 %" in html(stricter)
+    assert "is flagged by its contribution is at most 1 %" in html(stricter)
 
 
 def test_stars_are_full_where_features_are_flagged_and_hollow_where_they_follow(one):

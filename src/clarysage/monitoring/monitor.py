@@ -95,8 +95,8 @@ def monitor(
     sample_weight : a column with the weight of each row; inputs are compared without weights
     paired : whether current has the same rows as reference in the same order, such as when a fault is simulated
     adjust, level : of p-values, as in :func:`~clarysage.compare`: over all features and slices, separately for
-        contributions and for inputs. With Holm's method the chance of any flag is at most 1 - level where nothing
-        changed
+        contributions and for inputs. With Holm's method the chance of any flag is at most 1 - level (and a thousandth
+        of it, for inputs that shifted for certain) where nothing changed
     removal, loss, method, groups, rng : as in :func:`~clarysage.sage`
     tolerance, budget, deadline : of each explanation: stop when the largest standard error is below this share of the
         range of the values, at this many model rows, or after this many seconds
@@ -108,9 +108,10 @@ def monitor(
     Notes
     -----
     A changed contribution does not say which column broke, since contributions depend on each other; a shifted column
-    may not matter. A feature is flagged where both changed; or where its contribution changed, and both did for no
-    other feature. Tests assume that rows are drawn independently: a season, or rows of the same customers, can change
-    contributions without any fault.
+    may not matter. A feature is flagged where both changed; where its contribution changed, and both did for no other
+    feature; or where its column shifted beyond doubt and far, which few rows may not show in the loss. Tests assume
+    that rows are drawn independently: a season, or rows of the same customers, can change contributions without any
+    fault.
 
     Examples
     --------

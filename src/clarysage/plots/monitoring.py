@@ -176,11 +176,12 @@ def _marks(monitoring: Monitoring, is_series: bool) -> str:
     """Returns the meaning of the marks that are drawn."""
     findings = [finding for where in monitoring.names for finding in monitoring.findings(where)]
     is_flagged = any(finding.is_flagged for finding in findings)
+    has_stars = any(finding.is_flagged and finding.is_changed for finding in findings)
     follows = not is_series and any(finding.verdict == FOLLOWS for finding in findings)
     meanings = {
         "Dashed lines: the reference.": is_series,
         "Pale bands: slices in which something is flagged.": is_series and is_flagged,
-        "Stars: changes of contributions by which features are flagged.": is_flagged,
+        "Stars: changes of contributions by which features are flagged.": has_stars,
         "Hollow stars: changes along with these.": follows,
         "Filled diamonds: inputs that have shifted significantly.": any(finding.is_shifted for finding in findings),
     }
@@ -249,7 +250,7 @@ def _contribution_bars(
 ) -> None:
     comparison = monitoring.comparison
     span = grouped_bars(ax, comparison, features, level)
-    is_flagged = np.array([finding.is_flagged for finding in findings])
+    is_flagged = np.array([finding.is_flagged and finding.is_changed for finding in findings])
     follows = np.array([finding.verdict == FOLLOWS for finding in findings])
     hollow = {"label": "changed with others", "gid": "along", "markerfacecolor": "none"}
     mark_bars(ax, comparison, 1, features, is_flagged, level, span, label="flagged", gid="flagged")
@@ -346,7 +347,8 @@ def _contribution_line(
     ax.axhline(values[0], color=colour, linewidth=1.0, linestyle="--", gid="reference")
     label = literal(short_name(name, LEGEND_NAME_LETTERS))
     ax.plot(positions, values[1:], linewidth=1.2, markersize=4, label=label, gid="values", **style)
-    is_flagged = np.array([monitoring.findings(where)[i].is_flagged for where in monitoring.names])
+    findings = [monitoring.findings(where)[i] for where in monitoring.names]
+    is_flagged = np.array([finding.is_flagged and finding.is_changed for finding in findings])
     ax.plot(positions[is_flagged], values[1:][is_flagged], **{**STAR, "markersize": 10}, zorder=4, gid="star")
 
 

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 BOTH = "inputs and contribution"  # both are known to have changed: the column is the likely cause
 ALONE = "contribution alone"  # its contribution changed, and no column is known as the cause
 FOLLOWS = "along with others"  # only its contribution changed, while another feature has the verdict BOTH
+CERTAIN = "inputs for certain"  # its inputs surely shifted, and far; its contribution is not known to have changed
 INPUTS = "inputs alone"  # its inputs shifted, without a known change of its contribution
 UNCHANGED = "unchanged"
-FLAGGED = (BOTH, ALONE)
+FLAGGED = (BOTH, ALONE, CERTAIN)
+SURE_SHIFT = 0.001  # as a share of 1 - level: inputs with a smaller p-value have surely shifted
+FAR = 0.25  # distance of inputs from which a sure shift is an alarm of its own
 NEGLIGIBLE_CHANGE = 0.01  # of the mean loss, as a share of it; shares of such a change would mean nothing
 Losses = tuple[float, float]
 SLICES_NAMED = 3  # in a sentence
@@ -66,7 +69,8 @@ class Finding:
     Attributes
     ----------
     feature, where : the feature, and the name of the explanation
-    verdict : "inputs and contribution", "contribution alone", "along with others", "inputs alone" or "unchanged"
+    verdict : "inputs and contribution", "contribution alone", "along with others", "inputs for certain", "inputs alone"
+        or "unchanged"
     before, after : contribution in the reference and in this explanation
     difference, low, high : difference of the two, and its interval
     after_low, after_high : interval of the contribution in this explanation
@@ -100,28 +104,33 @@ class Finding:
     @property
     def is_changed(self) -> bool:
         """Tells whether its contribution is known to have changed."""
-        return self.verdict in (*FLAGGED, FOLLOWS)
+        return self.verdict in (BOTH, ALONE, FOLLOWS)
 
 
-def verdicts_of(changed: np.ndarray, shifted: np.ndarray, surely: np.ndarray) -> list[str]:
-    """Returns a verdict for each feature, (p,) from whether its contribution changed and its inputs shifted (surely).
+def verdicts_of(changed: np.ndarray, shifted: np.ndarray, surely: np.ndarray, far: np.ndarray) -> list[str]:
+    """Returns a verdict for each feature, (p,) from whether its contribution changed and its inputs shifted.
 
+    ``surely`` is whether inputs shifted with much more certainty, and ``far`` whether they did so by a large distance.
     When one column breaks, contributions of other features change too. Some of these seem to have shifted only by
-    chance, about a share 1 - level of them; next to a sure cause they do not count as causes.
+    chance, about a share 1 - level of them; next to a sure cause they do not count as causes. Inputs that surely
+    shifted far are an alarm of their own: few rows may not show that a contribution changed.
 
     Examples
     --------
     >>> no, yes = np.zeros(3, dtype=bool), np.array([True, True, False])
-    >>> verdicts_of(yes, shifted=yes, surely=np.array([True, False, False]))
+    >>> verdicts_of(yes, shifted=yes, surely=np.array([True, False, False]), far=no)
     ['inputs and contribution', 'along with others', 'unchanged']
-    >>> verdicts_of(yes, shifted=np.array([False, True, True]), surely=no)
+    >>> verdicts_of(yes, shifted=np.array([False, True, True]), surely=no, far=no)
     ['along with others', 'inputs and contribution', 'inputs alone']
-    >>> verdicts_of(yes, shifted=no, surely=no)
+    >>> verdicts_of(yes, shifted=no, surely=no, far=no)
     ['contribution alone', 'contribution alone', 'unchanged']
+    >>> verdicts_of(no, shifted=yes, surely=yes, far=np.array([True, False, False]))
+    ['inputs for certain', 'inputs alone', 'unchanged']
     """
     sure, likely = changed & surely, changed & shifted
     causes = sure if sure.any() else likely
-    words = np.where(changed, FOLLOWS if causes.any() else ALONE, np.where(shifted, INPUTS, UNCHANGED))
+    of_inputs = np.select([surely & far, shifted], [CERTAIN, INPUTS], UNCHANGED)
+    words = np.where(changed, FOLLOWS if causes.any() else ALONE, of_inputs)
     return [str(word) for word in np.where(causes, BOTH, words)]
 
 
@@ -140,6 +149,9 @@ def finding_sentence(finding: Finding, causes: list[str], losses: Losses | None)
     name, noun = short_name(finding.feature), "contribution" if losses else "effect"
     if finding.verdict == INPUTS:
         evidence = f"The only evidence is its inputs: its {noun} is not known to have changed."
+        return f"{name} has different inputs: {strongest_hint(finding)}. {evidence}"
+    if finding.verdict == CERTAIN:
+        evidence = f"That is certain, and an alarm of its own: whether its {noun} changed, these rows do not show."
         return f"{name} has different inputs: {strongest_hint(finding)}. {evidence}"
     if finding.verdict == FOLLOWS:
         inputs = "shifted with much less certainty" if finding.is_shifted else "are not known to have shifted"
@@ -255,7 +267,11 @@ def _in_the_loss(finding: Finding, losses: Losses | None) -> str:
 
 def sentences_on_features(monitoring: Monitoring) -> list[tuple[Finding, str]]:
     """Returns a sentence for each feature with a known change, and the finding that its numbers come from."""
-    groups = [at for verdicts in (FLAGGED, (FOLLOWS,), (INPUTS,)) for at in _by_feature(monitoring, verdicts)]
+    groups = [
+        at
+        for verdicts in ((BOTH, ALONE), (CERTAIN,), (FOLLOWS,), (INPUTS,))
+        for at in _by_feature(monitoring, verdicts)
+    ]
     return [(at[0], _sentence(monitoring, at)) for at in groups]
 
 
@@ -276,8 +292,9 @@ def _by_feature(monitoring: Monitoring, verdicts: tuple[str, ...]) -> list[list[
     for finding in monitoring.all_findings:
         if finding.verdict in verdicts:
             groups.setdefault(finding.feature, []).append(finding)
+    is_by_inputs = verdicts in ((CERTAIN,), (INPUTS,))
     size: Callable[[Finding], float] = (
-        (lambda finding: finding.shift.distance) if INPUTS in verdicts else (lambda finding: abs(finding.difference))
+        (lambda finding: finding.shift.distance) if is_by_inputs else (lambda finding: abs(finding.difference))
     )
     chosen = [sorted(findings, key=size, reverse=True) for findings in groups.values()]
     return sorted(chosen, key=lambda findings: -size(findings[0]))

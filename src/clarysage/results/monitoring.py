@@ -15,6 +15,8 @@ from clarysage.inference.intervals import adjusted
 from clarysage.results.comparison import Comparison
 from clarysage.results.files import file_format
 from clarysage.results.finding import (
+    FAR,
+    SURE_SHIFT,
     Finding,
     Shift,
     alarm_sentence,
@@ -30,8 +32,6 @@ from clarysage.results.summary import Page, Summary
 if TYPE_CHECKING:
     import pandas as pd
 
-SURE_SHIFT = 0.001  # as a share of 1 - level: inputs with a smaller p-value have surely shifted
-
 
 @file_format(
     "monitoring",
@@ -46,7 +46,11 @@ class Monitoring(Result):
     A feature is flagged if both its contribution and its inputs are known to have changed; or, if no feature is of this
     kind, if its contribution is. Next to a feature of the first kind, contributions that change while their inputs do
     not shift, or shift with much less certainty, most likely follow it. If nothing has changed, the probability of any
-    flag is at most 1 - level.
+    such flag is at most 1 - level.
+
+    A feature is also flagged where its inputs shifted beyond doubt and by a distance of a quarter or more, such as
+    values that are 1/100 of the reference's, unless it is known that the model does not use them: a slice of few rows
+    cannot show this in the loss. This adds at most (1 - level) / 1000 to the probability of any flag.
 
     Attributes
     ----------
@@ -220,7 +224,9 @@ def _findings_of(monitoring: Monitoring) -> tuple[Finding, ...]:
         strongest = _strongest(monitoring, k)
         chance = np.array([p for _, p in strongest])
         shifted, surely = (chance < share * (1 - comparison.level) for share in (1.0, SURE_SHIFT))
-        verdicts = verdicts_of(flags[k], shifted, surely)
+        far = np.array([monitoring.shifts[k][j].distance >= FAR for j, _ in strongest])
+        far &= (low[k] != 0) | (high[k] != 0)  # else it is known that the model does not use the feature
+        verdicts = verdicts_of(flags[k], shifted, surely, far)
         shares = _shares(monitoring, k)
         difference, values = comparison.differences[k].target.values, comparison.explanations[k + 1].values
         after_low, after_high = _interval_here(monitoring, k)

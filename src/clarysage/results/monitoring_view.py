@@ -40,9 +40,11 @@ from clarysage.results.facts_and_notes import shared_facts, warnings_first
 from clarysage.results.finding import (
     ALONE,
     BOTH,
+    CERTAIN,
     FLAGGED,
     FOLLOWS,
     INPUTS,
+    SURE_SHIFT,
     UNCHANGED,
     Finding,
     Shift,
@@ -80,7 +82,7 @@ if TYPE_CHECKING:
 
 REMARKS = 3  # notes of the comparison that are shown
 LONGEST = 800  # characters of a sentence
-SEVERITY = (BOTH, ALONE, FOLLOWS, INPUTS, UNCHANGED)  # the order in which verdicts are sorted
+SEVERITY = (BOTH, ALONE, CERTAIN, FOLLOWS, INPUTS, UNCHANGED)  # the order in which verdicts are sorted
 MARKS = {BOTH: STAR, ALONE: STAR, FOLLOWS: ALONG}
 MARK_WORDS = {STAR: "flagged", ALONG: "changed along with others"}
 MOST_FINDINGS, MOST_INPUTS = 240, 200  # rows of tables
@@ -95,10 +97,12 @@ MEANINGS = {
     BOTH: "Flagged: its {noun} changed, and so did its own inputs, which are the likely cause.",
     ALONE: "Flagged: its {noun} changed, while its inputs are not known to have shifted, and no other feature changed "
     "in both. {cause} may have changed, or the inputs of other features.",
+    CERTAIN: "Flagged: its inputs shifted beyond doubt, by a distance of 0.25 or more, but its {noun} is not known to "
+    "have changed: few rows may not show it, or the model hardly uses the column.",
     FOLLOWS: "Not flagged: its {noun} changed, while its inputs are not known to have shifted. It most likely follows "
     "another feature that changed in both.",
-    INPUTS: "Not flagged: its inputs shifted, but its {noun} is not known to have changed. This happens when a column "
-    "breaks that the model hardly uses.",
+    INPUTS: "Not flagged: its inputs shifted, by less or with less certainty, or the model does not use the column; "
+    "its {noun} is not known to have changed.",
     UNCHANGED: "Not flagged: there is no evidence that its {noun} or its inputs changed. A small change may have been "
     "missed: the interval shows how large it can be.",
 }
@@ -107,8 +111,9 @@ CAUSES = {
     "effect": "The dependence between features",
 }
 HOLM = (
-    "If nothing has changed, the probability that anything is flagged{everywhere} is at most {chance}, and so is the "
-    "probability that any inputs are reported as shifted."
+    "If nothing has changed, the probability that anything is flagged by its {noun}{everywhere} is at most {chance}, "
+    "and so is the probability that any inputs are reported as shifted. The probability that anything is flagged by "
+    "its inputs for certain is at most {more}."
 )
 BENJAMINI_HOCHBERG = (
     "About {chance} of the {noun}s that are reported as changed have not changed, and about {chance} of the inputs "
@@ -415,9 +420,7 @@ def _slices_on_page(monitoring: Monitoring) -> Table:
         "rows": list(monitoring.rows),
         "mean loss": [] if monitoring.losses is None else monitoring.losses.tolist(),
         "flagged": [sum(finding.is_flagged for finding in each) for each in findings],
-        "inputs shifted alone": [
-            sum(finding.is_shifted and not finding.is_changed for finding in each) for each in findings
-        ],
+        "inputs shifted alone": [sum(finding.verdict == INPUTS for finding in each) for each in findings],
     }
     tones = {"flagged": ALONE, "inputs shifted alone": "shifted"}
     columns = [Column("Slice", kind="name", key="place", order=list(range(len(names))), rises=True)]
@@ -464,7 +467,7 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
             values[1:, i],
             (ends[:, 0, i], ends[:, 1, i]),
             float(values[0, i]),
-            flagged=np.array([each[i].is_flagged for each in findings]),
+            flagged=np.array([each[i].is_flagged and each[i].is_changed for each in findings]),
         )
         for i in indices
     )
@@ -489,7 +492,9 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
             Panel("shift of inputs, from 0 to 1", distances, "small", (0.0, 1.0)),
         ),
         legend=tuple(names),
-        marks=((STAR, "flagged"),) if flagged.any() else (),
+        marks=((STAR, "flagged"),)
+        if any(line.flagged is not None and line.flagged.any() for line in contributions)
+        else (),
         drawn_of=len(monitoring.feature_names),
         label="Chart: losses, contributions and inputs over the slices",
     )
@@ -711,6 +716,7 @@ def _verdicts(monitoring: Monitoring) -> tuple[Block, ...]:
     rate = {"holm": HOLM, "benjamini hochberg": BENJAMINI_HOCHBERG}.get(comparison.adjust or "", SINGLE).format(
         noun=noun,
         chance=f"{100 * (1 - comparison.level):.3g} %",
+        more=f"{100 * SURE_SHIFT * (1 - comparison.level):.3g} %",
         everywhere=", in any slice," if has_slices else "",
         count=np.size(comparison.flags),
         inputs=monitoring.shift_p_values.size,

@@ -105,7 +105,8 @@ def monitor(
     """Find features whose contribution changed on new data, for example because a column is broken.
 
     Features are chosen as by "clarysage explain"; the --by column is not a feature, unless the model has a feature of
-    this name. A changed contribution does not tell which column changed, so shifts of the columns are shown, too.
+    this name. A changed contribution does not tell which column changed, so shifts of the columns are shown, too. A
+    column that shifted beyond doubt and far is flagged, even if so few rows do not show it in the loss.
     --tolerance, --budget and --deadline apply to each explanation.
 
     Prints findings and a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 nothing flagged,
