@@ -422,7 +422,7 @@ BAD = [
     (lambda X, y: {"train": (X, y.astype(str))}, "train: got responses of shape .* wanted the same as y"),
     (lambda X, y: {"train": (X, y), "sample_weight": -y}, "sample_weight: got negative"),
     (lambda X, y: {"sample_weight": np.zeros(120)}, "sample_weight: got weights that are all zero"),
-    (lambda X, y: {"loss": "accuracy"}, "loss: got 'accuracy'"),
+    (lambda X, y: {"loss": "roc_auc"}, "loss: got 'roc_auc'"),
     (lambda X, y: {"feature_names": ["a"]}, "feature_names: got 1 names"),
     (lambda X, y: {"groups": {"g": ["z"]}}, "groups: got 'z'"),
     (lambda X, y: {"rng": "seed"}, "rng: got 'seed'"),

@@ -347,10 +347,8 @@ def test_a_frame_with_a_column_named_columns_or_column_names_is_a_frame():
     np.testing.assert_array_equal(cs.as_predictor(model)(test[names[::-1]])[:, 0], model.predict(test))
 
 
-@pytest.mark.parametrize(
-    ("columns", "said"), [(["a", "b"], "no 'c'"), (["a", "b", "c", "d"], "extra 'd'"), (["a", "b", "d"], "no 'c'; ext")]
-)
-def test_missing_and_extra_columns_are_named(columns, said):
+@pytest.mark.parametrize(("columns", "said"), [(["a", "b"], "no 'c'"), (["a", "b", "d"], "no 'c'; extra 'd'")])
+def test_missing_columns_are_named_with_those_that_may_stand_for_them(columns, said):
     model = LinearRegression().fit(frame(X_TRAIN), noisy(X_TRAIN))
     with pytest.raises(cs.InputError, match=said):
         cs.sage(model, frame(X).assign(d=1.0)[columns], noisy(X))

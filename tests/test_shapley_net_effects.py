@@ -321,7 +321,7 @@ BAD = [
     (lambda X, y: {"X": np.where(X > 2, np.inf, X)}, "X: got infinite cells in column 'x"),
     (lambda X, y: {"learner": "ridge"}, "learner: got str"),
     (lambda X, y: {"learner": Ridge}, "learner: got the class Ridge"),
-    (lambda X, y: {"loss": "accuracy"}, "loss: got 'accuracy'"),
+    (lambda X, y: {"loss": "roc_auc"}, "loss: got 'roc_auc'"),
     (lambda X, y: {"loss": "cross entropy"}, "learner: got LogisticRegression"),
     (lambda X, y: {"method": "magic"}, "method: got 'magic'"),
     (lambda X, y: {"budget": 3}, "budget: got 3 fits"),

@@ -1114,7 +1114,7 @@ BAD = [
     (lambda X, y: {"test": (X, y, -y)}, "test: got negative, missing or infinite weights"),
     (lambda X, y: {"sample_weight": np.zeros(120)}, "sample_weight: got weights that are all zero"),
     (lambda X, y: {"sample_weight": np.arange(120.0) < 1, "folds": 120}, "sample_weight: got rows to fit on"),
-    (lambda X, y: {"loss": "accuracy"}, "loss: got 'accuracy'"),
+    (lambda X, y: {"loss": "roc_auc"}, "loss: got 'roc_auc'"),
     (lambda X, y: {"loss": []}, "loss: got an empty list"),
     (lambda X, y: {"loss": "cross entropy"}, "model: got outputs from"),
     (lambda X, y: {"method": "magic"}, "method: got 'magic'"),

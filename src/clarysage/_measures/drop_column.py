@@ -245,17 +245,15 @@ def explain_one_by_one(
     """Returns the explanation by a measure that fits a learner for each feature: without it, or on it alone."""
     as_executor(run.n_jobs)  # raises for invalid workers before anything is fitted
     seed = entropy_of(data.get("rng"))
-    copied, f = learner_for_refits(model, learner), _predictor(model) if learner is None else None
-    if f is None:
-        refit_data, player_order = prepare_refits(X, y, data, train)
-    else:  # the model may identify columns by their positions
-        refit_data, player_order = prepare_refits(X, y, data, train, names=f.feature_names, reorder=f.arrange)
+    copied = learner_for_refits(model, learner)
+    f = fitted_predictor(model) if learner is None else None  # it may identify columns by their positions
+    refit_data, player_order = prepare_refits(X, y, data, train, model=f)
     game = refit_data.game(copied, loss=loss, folds=folds, players=player_order.players, seed=seed)
     problem = RefitProblem(game, player_order, loss, seed, refit_data.notes)
     return problem.explain(estimator, measure=measure, headline=MEASURES[measure].headline, run=run)
 
 
-def _predictor(model: Any) -> Predictor | None:
+def fitted_predictor(model: Any) -> Predictor | None:
     """Returns the fitted model as a predictor; None if it is not fitted, which is allowed."""
     try:
         return as_predictor(model)

@@ -44,7 +44,7 @@ class Examples:
     X, y, sample_weight : the sampled rows, their responses and their weights
     target_columns : names of the columns of X that were its responses and weights
     source_rows : the number of rows that were sampled from, None if all were taken
-    conversion : a note on the kind of table, if X was converted
+    about_table : notes if X was converted to another kind of table, and if columns were left out
     """
 
     X: Any
@@ -52,7 +52,7 @@ class Examples:
     sample_weight: Any
     target_columns: tuple[str, ...] = ()
     source_rows: int | None = None
-    conversion: tuple[str, ...] = ()
+    about_table: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -74,15 +74,16 @@ class Examples:
         _check_order(X, y, sample_weight)
         table = as_table(X, "X")
         examples = _from_memory(f, table, y, sample_weight, max_rows, rng)
-        return replace(examples, conversion=about_conversion(X, table, "X"))
+        features, about_columns = f.known_columns(examples.X, "X")
+        return replace(examples, X=features, about_table=(*about_conversion(X, table, "X"), *about_columns))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes if X was converted to another kind of table, and if rows were sampled."""
+        """Notes if X was converted to another kind of table, and if columns were left out or rows sampled."""
         if self.source_rows is None:
-            return self.conversion
+            return self.about_table
         return (
-            *self.conversion,
+            *self.about_table,
             f'X: {len(self.X):,} of {self.source_rows:,} rows, drawn at random. Intervals about "rows" and '
             '"population" include the error of this sample; those about "data" are about these rows alone.',
         )
@@ -134,6 +135,16 @@ def without_targets(background: Any, X: Any, target_columns: Sequence[str]) -> A
         return background
     features = [label for label in labels or () if label not in extra]
     return select_columns(background, features)
+
+
+def known_columns(f: Predictor | None, table: Any, argument: str) -> tuple[Any, tuple[str, ...]]:
+    """Returns a table without columns that the model was not fitted on, with a note on these.
+
+    A table on disk, of which only the model's columns are read anyway, is returned as it is.
+    """
+    if f is None or table is None or is_on_disk(table):
+        return table, ()
+    return f.known_columns(table, argument)
 
 
 def without_target(X: Any, target: Any) -> Any:

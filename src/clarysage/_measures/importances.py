@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast, overload
 
-from clarysage._measures.examples import separate_targets, without_targets
+from clarysage._measures.drop_column import fitted_predictor
+from clarysage._measures.examples import known_columns, separate_targets, without_targets
 from clarysage._measures.mean_shap import fewest_rows
 from clarysage._measures.options import (
     DEFAULTS,
@@ -23,7 +24,7 @@ from clarysage._measures.refit_runs import TrainLike
 from clarysage._measures.sage import game
 from clarysage._measures.table import MEASURES, Measure, as_measure
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedError, Set
+from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedError, Set, as_note
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
@@ -184,6 +185,7 @@ def importances(
         named = tuple(name for name in (y, sample_weight) if isinstance(name, str))
         X, y, sample_weight = separate_targets(X, y, sample_weight)
         background = without_targets(background, X, named)
+    X, about_columns = known_columns(fitted_predictor(model), X, "X")  # also for measures of the data alone
     shared: dict[str, Any] = {
         **options,
         "loss": loss,
@@ -191,7 +193,7 @@ def importances(
         "sample_weight": sample_weight,
         "rng": entropy_of(options.get("rng")),
     }
-    arguments = Arguments(model, X, y, shared, {"learner": learner, "train": train})
+    arguments = Arguments(model, X, y, shared, {"learner": learner, "train": train}, about_columns)
     is_default_choice = measures is None
     chosen = list(MEASURES.values()) if measures is None else _selected_measures(measures, y)
     if not is_default_choice and learner is None and any(row.refits and not row.own_learners for row in chosen):
@@ -228,13 +230,14 @@ def importances(
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments of all measures: a model and data, the shared options, and those of refits."""
+    """The arguments of all measures: a model and data, the shared options, those of refits, and notes on columns."""
 
     model: Any
     X: Any
     y: Any
     shared: Mapping[str, Any]
     of_refits: Mapping[str, Any]
+    about_columns: tuple[str, ...] = ()
 
     def too_costly(self, measure: Measure) -> Note | None:
         """Returns why a measure is not computed by default, if it needs very many model rows and SAGE few."""
@@ -263,7 +266,7 @@ class Arguments:
         explanation: Explanation = explain_by_measure(
             measure, model, self.X, self.y, options, may_replace_removal=not is_first
         )
-        return explanation
+        return replace(explanation, notes=(*map(as_note, self.about_columns), *explanation.notes))
 
     def is_about_refits(self, error: Exception) -> bool:
         """Returns whether an error is about an option that only measures with refits use."""

@@ -327,7 +327,8 @@ def _layer_weights(opened: OpenedModel, X: TableLike) -> tuple[LayerWeights, Inn
 
     The representation has precedence, since there a BatchNorm is folded into the Linear layer next to it.
     """
-    width, representation = int(as_table(X, "X").shape[1]), opened.ability_of_representation(HasLayerWeights)
+    table, _ = opened.f.known_columns(as_table(X, "X"), "X")
+    width, representation = int(table.shape[1]), opened.ability_of_representation(HasLayerWeights)
     weights = None if representation is None else representation.layer_weights(width)
     if weights is not None:
         return weights, opened.columns_of_representation
@@ -412,20 +413,24 @@ class OpenedModel:
         feature_names: Sequence[str] | None,
     ) -> ModelAndTable:
         """Returns the model together with the columns of X."""
-        table = as_table(X, "X")
+        table, notes = self.f.known_columns(as_table(X, "X"), "X")
         arranged, names = self.f.arrange(table), column_names(table, feature_names, self.f.feature_names)
         player_order = PlayerOrder.of(names, table, arranged, groups)
-        return ModelAndTable(self, arranged, player_order, read_weights(sample_weight, table, len(table)))
+        return ModelAndTable(self, arranged, player_order, read_weights(sample_weight, table, len(table)), notes)
 
 
 @dataclass(frozen=True)
 class ModelAndTable:
-    """A model and a table X, its columns in the model's order, with the weights of its rows (n,), which sum to one."""
+    """A model and a table X, its columns in the model's order, with the weights of its rows (n,), which sum to one.
+
+    ``notes`` are about columns that were left out.
+    """
 
     opened: OpenedModel
     X: Any
     player_order: PlayerOrder
     weights: np.ndarray
+    notes: tuple[str, ...] = ()
 
     def owner(self, inside: InnerColumns, count: int) -> np.ndarray:
         """Returns the column of X that each of ``count`` inner columns is derived from."""
@@ -512,7 +517,7 @@ class ModelAndTable:
                 "removal": "none",
                 "method": "read off the model",
                 "groups": self.player_order.members,
-                "notes": tuple(notes),
+                "notes": (*self.notes, *notes),
                 "provenance": self._provenance(),
                 **changes,
             }

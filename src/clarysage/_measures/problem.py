@@ -15,6 +15,7 @@ from clarysage._measures.examples import (
     background_from,
     check_memory,
     check_size,
+    known_columns,
     without_targets,
 )
 from clarysage._measures.explanations import explanations_of
@@ -117,6 +118,7 @@ class Problem:
             rng=stream(seed, ROWS, 0),
         )
         background = without_targets(background, examples.X, examples.target_columns)
+        background, about_columns = known_columns(f, background, "background")
         limit = MEMORY_LIMIT if run.memory_limit is None else run.memory_limit
         arranged = f.arrange(examples.X)
         rows, source, about_background = _background(background, removal, f, arranged, seed, rows_to_draw, limit)
@@ -142,7 +144,7 @@ class Problem:
             order=player_order.order,
             members=player_order.members,
             seed=seed,
-            notes=(*examples.notes, *about_background, *about_removal),
+            notes=(*examples.notes, *about_columns, *about_background, *about_removal),
             removal_rows=removal_rows,
             source_rows=examples.source_rows,
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.examples import separate_targets
+from clarysage._measures.examples import known_columns, separate_targets
 from clarysage._measures.explanations import explanations_of
 from clarysage._measures.options import DataOptions, Run, SharedOptions
 from clarysage._measures.player_order import PlayerOrder, column_names
@@ -24,6 +24,7 @@ from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import LIMITS
 from clarysage.losses.choice import is_auto as is_auto_loss
+from clarysage.models import Predictor
 from clarysage.protocols import (
     Enumerates,
     Estimator,
@@ -68,23 +69,28 @@ class RefitData:
     ----------
     X, y, weights : the test data
     train : the training rows, responses and weights; None for cross-fitting on X
+    about_columns : notes on columns that were left out
     """
 
     X: Any
     y: np.ndarray
     weights: Any = None
     train: tuple[Any, np.ndarray, Any] | None = None
+    about_columns: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, X: Any, y: Any, *, train: Any, sample_weight: Any) -> RefitData:
-        """Checks both tables, and puts the columns of X into the order of the training data."""
-        X = as_table(X, "X")
+    def of(cls, X: Any, y: Any, *, train: Any, sample_weight: Any, model: Predictor | None = None) -> RefitData:
+        """Checks both tables, and puts the columns of X into the order of the training data.
+
+        If a model is given, columns that it was not fitted on are left out.
+        """
+        X, about_X = known_columns(model, as_table(X, "X"), "X")
         if y is None:
             raise InputError("y", got="None", wanted="a response for each row of X")
         target = read_target(y, X, len(X))
         read_weights(sample_weight, X, len(X))
         if train is None:
-            return cls(X, target, sample_weight)
+            return cls(X, target, sample_weight, about_columns=about_X)
         if not isinstance(train, (tuple, list)) or len(train) not in (2, 3):
             raise InputError(
                 "train",
@@ -94,7 +100,8 @@ class RefitData:
             )
         for values in train[1:]:
             check_order(values, train[0], "train", "train")
-        rows, responses = as_table(train[0], "train"), train[1]
+        rows, about_train = known_columns(model, as_table(train[0], "train"), "train")
+        responses = train[1]
         try:
             responses = read_target(responses, rows, len(rows))
         except InputError as error:
@@ -108,15 +115,16 @@ class RefitData:
             )
         weights = train[2] if len(train) == 3 else None
         read_weights(weights, rows, len(rows), "train", "train")
-        return cls(in_column_order(rows, X, "X", "train"), target, sample_weight, (rows, responses, weights))
+        ordered, notes = in_column_order(rows, X, "X", "train"), (*about_X, *about_train)
+        return cls(ordered, target, sample_weight, (rows, responses, weights), notes)
 
     @property
     def notes(self) -> tuple[Note | str, ...]:
-        """A note on cross-fitting, if no training data are given."""
+        """Notes on columns that were left out, and on cross-fitting, if no training data are given."""
         if self.train is not None:
-            return ()
+            return self.about_columns
         text = "Learners are fitted on folds of X, since no training rows were given: "
-        return (Note((text, Set("train"), "(X_train, y_train).")),)
+        return (*self.about_columns, Note((text, Set("train"), "(X_train, y_train).")))
 
     def rows_to_fit_on(self, folds: Any) -> int:
         """Returns the smallest number of training rows; all of X for invalid folds, which the game refuses."""
@@ -130,7 +138,7 @@ class RefitData:
         if labels_of(self.X) is None or (self.train is not None and labels_of(self.train[0]) is None):
             return self  # columns are identified by their positions
         train = None if self.train is None else (arrange(self.train[0]), *self.train[1:])
-        return RefitData(arrange(self.X), self.y, self.weights, train)
+        return replace(self, X=arrange(self.X), train=train)
 
     def game(self, learner: Any, **options: Any) -> UniversalPower:
         """Makes the game of a learner on these data; the options are those of :class:`UniversalPower`."""
@@ -152,19 +160,22 @@ def prepare_refits(
     data: DataOptions,
     train: TrainLike | None,
     *,
-    names: Sequence[str] | None = None,
+    model: Predictor | None = None,
     reorder: Callable[[Any], Any] | None = None,
 ) -> tuple[RefitData, PlayerOrder]:
     """Checks the data of refits and returns them with their players.
 
-    ``names`` are used if neither the user nor the tables name the columns; ``reorder`` puts the columns of a table into
-    the order for refits.
+    The columns are those of ``model``, if it knows them, in its order; its names are used if neither the user nor the
+    tables name the columns. Without a model, ``reorder`` puts the columns of a table into the order for refits.
     """
     X, y, weight = separate_targets(X, y, data.get("sample_weight"))
-    refit_data = RefitData.of(X, y, train=train, sample_weight=weight)
+    refit_data = RefitData.of(X, y, train=train, sample_weight=weight, model=model)
+    X, _ = known_columns(model, X, "X")
     train_labels = None if refit_data.train is None else labels_of(refit_data.train[0])
+    names = None if model is None else model.feature_names
     columns = column_names(X, data.get("feature_names"), train_labels, names)
-    refit_data = refit_data if reorder is None else refit_data.reorder(reorder)
+    arrange = reorder if model is None else model.arrange
+    refit_data = refit_data if arrange is None else refit_data.reorder(arrange)
     return refit_data, PlayerOrder.of(columns, X, refit_data.X, data.get("groups"))
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._measures.examples import known_columns
 from clarysage._measures.problem import Problem
 from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
 from clarysage.errors import InputError, Set, as_note
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
+from clarysage.models import as_predictor
 from clarysage.protocols import (
     GroupsLike,
     HasBackground,
@@ -99,15 +101,19 @@ def removal_quality(
     """
     _check_count("coalitions", coalitions)
     _check_count("rows", rows)
-    entropy, table = entropy_of(rng), as_table(X, "X")
+    f, entropy = as_predictor(model), entropy_of(rng)
+    table, notes = f.known_columns(as_table(X, "X"), "X")
     labelled, is_all = _label_removals(removals)
     weights = read_weights(sample_weight, table, len(table))
-    numbers, notes = np.arange(len(table)), tuple[str, ...]()
+    numbers = np.arange(len(table))
     made_of = None if background is None else as_table(background, "background")
+    made_of, about_background = known_columns(f, made_of, "background")
+    notes += about_background
     if made_of is None and any(isinstance(removal, str) for removal in labelled.values()):
-        made_of, numbers, notes = _halves(table, stream(entropy, BACKGROUND, 0))
+        made_of, numbers, about_halves = _halves(table, stream(entropy, BACKGROUND, 0))
+        notes += about_halves
     problem = Problem.of(
-        model,
+        f,
         rows_of(table, numbers),
         background=made_of,
         groups=groups,

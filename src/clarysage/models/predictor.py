@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clarysage._utils.display import quoted_names
 from clarysage._utils.threads import sequential_joblib
 from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set, resembling
 from clarysage.protocols import Check, ModelFacts
@@ -91,6 +92,24 @@ class Predictor:
         if order == sorted(order):
             return X
         return select_columns(X, [labels[j] for j in order])
+
+    def known_columns(self, table: Any, argument: str) -> tuple[Any, tuple[str, ...]]:
+        """Returns a table without columns that the model was not fitted on, with a note that names them.
+
+        The other columns stay in their order. If the model does not know its columns, or the table lacks one of them,
+        it is returned as it is.
+        """
+        labels = labels_of(table)
+        if self.feature_names is None or labels is None or len(labels) <= len(self.feature_names):
+            return table, ()
+        for spelling in (str, _lightgbm_name):
+            fitted = set(map(spelling, self.feature_names))
+            selected = [label for label in labels if spelling(str(label)) in fitted]
+            if len(selected) == len(self.feature_names):
+                extra = quoted_names([str(label) for label in labels if label not in selected])
+                note = f"{argument}: left out the columns {extra}, which {self.name} was not fitted on."
+                return select_columns(table, selected), (note,)
+        return table, ()
 
     def bind(self, schema: Schema) -> BoundPredictor:
         """Returns the predictor for rows of codes of the given columns."""
