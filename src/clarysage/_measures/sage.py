@@ -94,12 +94,13 @@ def sage(
     marginal removal strongly correlated features lead to rows unlike any real one, and a note warns if there are many
     of them (:func:`~clarysage.off_manifold`); see ``removal``.
 
-    The features of a table on disk are the columns that the model was fitted on, or all columns but y and the weights
-    if the model does not know its columns. The model gets pandas frames for a path and Arrow tables for an object of
-    pyarrow, unless it accepts only others. Frames of Dask, Modin or cuDF and queries of DuckDB, Ibis or Spark are read
-    into pandas frames (by narwhals, an optional library), frames with nothing but the Arrow PyCapsule interface into
-    Arrow tables, and a note says so. The rows of a query may come in another order each time: y and the weights must
-    then be names of its columns, and only a frame that was read before gives the same bits for the same seed.
+    The features are the columns that the model was fitted on, or all columns but y and the weights if the model does
+    not know its columns; a note names columns of a table in memory that were left out. From a table on disk the model
+    gets pandas frames for a path and Arrow tables for an object of pyarrow, unless it accepts only others. Frames of
+    Dask, Modin or cuDF and queries of DuckDB, Ibis or Spark are read into pandas frames (by narwhals, an optional
+    library), frames with nothing but the Arrow PyCapsule interface into Arrow tables, and a note says so. The rows of a
+    query may come in another order each time: y and the weights must then be names of its columns, and only a frame
+    that was read before gives the same bits for the same seed.
 
     Rows are sampled with equal probabilities, and the weights of the sampled rows are normalised to add up to one:
     values are ratio estimators, as in survey sampling.

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.errors import Call, InputError, ModelError, Or, Set, Words
+from clarysage.errors import Call, InputError, ModelError, Or, PythonOnly, Set, Words
 from clarysage.losses.debiasing import Debiasing, PlugIn, Strata, TaylorLogarithm, UnbiasedSquare
 from clarysage.protocols import LossTask
 
 NAMED = Call("as_predictor", "model", (Set("classes", ("a", "b")),))
+MOST_NAMED = 8  # classes in a message
 ROUNDING = 1e-9  # difference of probabilities that count as equal
 SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only approximately
 
@@ -204,14 +205,34 @@ def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> 
         if y.dtype.kind == "f" and n_classes == 2 and ((y > 0) & (y < 1)).any() and ((y >= 0) & (y <= 1)).all():
             return np.column_stack([1 - y, y])  # the probability of the second class
         unknown = y.tolist()[int((numbers < 0).argmax())]
-        shown = ", ".join(repr(_plain(label)) for label in list(classes)[:8])
+        shown = ", ".join(repr(_plain(label)) for label in list(classes)[:MOST_NAMED])
         raise InputError(
             "y",
             got=f"the label {unknown!r}",
             wanted=f"the model's classes: {shown}",
-            hint=[NAMED, " for a model that does not know the names of its classes"],
+            hint=_advice_on_labels(y, list(map(_plain, classes))),
         )
     return numbers
+
+
+def _advice_on_labels(y: np.ndarray, classes: list[Any]) -> Words:
+    """Returns advice on labels that are no classes: how to map them, if they may be other names of the classes."""
+    labels, k = {_plain(label) for label in y.tolist()}, len(classes)
+    numbers: list[Any] = [list(range(k)), *([[-1, 1]] if k == 2 else [])]
+    names = next((names for names in numbers if labels <= {*names} != {*classes}), None)
+    if names is None and len(labels) == k and all(isinstance(label, str) and label not in classes for label in labels):
+        names = sorted(labels)
+    if names is None or k > MOST_NAMED:
+        return [NAMED, " for a model that does not know the names of its classes"]
+    renamed = Call("as_predictor", "model", (Set("classes", tuple(map(str, names))),))
+    if k == 2:
+        mapped = f"y = np.where(y == {names[1]!r}, {classes[1]!r}, {classes[0]!r})"
+        return [PythonOnly(mapped), Or(), renamed, f" if {names[1]!r} means {classes[1]!r}"]
+    in_order = f" if {names} mean {classes}, in this order"
+    if names != numbers[0]:
+        return [renamed, in_order]
+    index = "y.astype(int)" if y.dtype.kind == "f" else "y"
+    return [PythonOnly(f"y = np.array({classes})[{index}]"), Or(), renamed, in_order]
 
 
 def class_shares(target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
