@@ -10,7 +10,7 @@ BASE ?= HEAD
 SOURCES := src tests benchmarks experiments conftest.py
 SCALE ?= small
 
-.PHONY: demo test test-all test-slow test-versions test-wheel same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-monitoring bench-scaling calibrate paper clean
+.PHONY: demo test test-all test-slow test-versions test-wheel same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-deadlines bench-monitoring bench-scaling calibrate paper clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -58,6 +58,9 @@ bench-conditional: $(VENV)/.installed-bench
 
 bench-measures: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/measures.py
+
+bench-deadlines: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/deadlines.py
 
 bench-monitoring: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/monitoring.py
