@@ -6,7 +6,6 @@ in random coalitions, and blocks of coalitions that estimate the lack of fit of 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -19,12 +18,20 @@ from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.options import SEVERAL_RUNS, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
 from clarysage._measures.provenance import provenance_of
-from clarysage._measures.run import chosen_estimator, observer_of, rules_of, single_or_list
+from clarysage._measures.run import (
+    SHORTEST_RUN,
+    about_deadline,
+    chosen_estimator,
+    observer_of,
+    rules_of,
+    single_or_list,
+)
 from clarysage.errors import InputError, Note, Set, Words, resembling
 from clarysage.estimators import chosen_note, estimate
 from clarysage.estimators.additive_fit import Blocks, ShareKnown, UnexplainedShare, enumerated_share, sampled_share
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.interactions import ExactInteractions, Toggles, enlarged, rows_per_unbiased_payoff
+from clarysage.estimators.limits import pace_of
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
@@ -156,8 +163,9 @@ def interactions(
     sage_values = None if of is None else known_values(of, problem, v, measure)
     steps = InteractionRun(problem, v, measure, run, executor)
     is_exact, why = steps.choose(method_name, request)
+    notes = [*remarks, *v.remarks, *about_manifold(v, problem, run), *why]
     result = steps.enumerate_all(request) if is_exact else steps.sample(request, sage_values)
-    notes = [*remarks, *v.remarks, *about_manifold(v, problem, run), *why, *result.notes]
+    notes += [*result.notes, *about_deadline(run)]
     return single_or_list(_results(problem, v, result, OF_VARIANCE if y is None else OF_LOSS, notes), loss)
 
 
@@ -317,11 +325,6 @@ class InteractionRun:
     run: Run
     executor: Executor
 
-    @property
-    def ends_at(self) -> float | None:
-        """The time of the deadline on the monotonic clock, None without one."""
-        return None if self.run.deadline is None else self.run.called + self.run.deadline
-
     def choose(self, method: str, request: PairSelection) -> tuple[bool, list[Note]]:
         """Decides whether to enumerate all coalitions, with a note that says why for "auto"."""
         p, (players, pairs) = self.v.n_players, request.counts
@@ -333,7 +336,8 @@ class InteractionRun:
         examples = int((self.v.weights > 0).sum())
         draws = max(TYPICAL_DRAWS * (0.025 / (self.run.tolerance or 0.025)) ** 2, 2 * examples)
         toggles = rows_per_unbiased_payoff(self.v, enlarged(self.v)) * draws * 2 * (1 + players + pairs)
-        is_within = self.ends_at is None and (self.run.budget is None or self.v.rows_spent + exact <= self.run.budget)
+        budget = np.inf if self.run.budget is None else self.run.budget
+        is_within = self.run.seconds == np.inf and self.v.rows_spent + exact <= budget
         if is_within and exact <= toggles:
             return True, [chosen_note("exact", f"all coalitions take {exact:,} model rows")]
         return False, [Note(f"Method 'toggles' was chosen: all coalitions would take {exact:.3g} model rows.")]
@@ -384,8 +388,8 @@ class InteractionRun:
         """Returns the lack of fit of SAGE values (None if budget or deadline do not suffice), and model rows."""
         blocks, unknown = Blocks(values), [None] * len(values)
         remaining = np.inf if self.run.budget is None else self.run.budget - self.v.rows_spent - rows
-        is_late = self.ends_at is not None and time.monotonic() > self.ends_at
-        if is_late or blocks.rows(self.v, MIN_BLOCKS) > remaining:
+        needed = blocks.rows(self.v, MIN_BLOCKS)
+        if self.run.left <= pace_of(self.v).at_least(needed) or needed > remaining:
             return unknown, 0
         rules = [ShareKnown(self.run.tolerance or 0.025, covariances), *self._rules(None, rows, 1.0)]
         rules.append(Budget(self.v.rows_spent + blocks.rows(self.v, MAX_BLOCKS)))
@@ -402,8 +406,8 @@ class InteractionRun:
         if self.run.budget is not None:
             remaining = self.run.budget - self.v.rows_spent - rows
             rules.append(Budget(max(1, int(self.v.rows_spent + share * remaining))))
-        if self.ends_at is not None:
-            rules.append(Deadline(max(0.01, share * (self.ends_at - time.monotonic()))))
+        if self.run.seconds < np.inf:
+            rules.append(Deadline(max(SHORTEST_RUN, share * self.run.left)))
         return rules
 
     def _seed(self, purpose: int) -> int:

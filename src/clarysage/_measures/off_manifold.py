@@ -13,9 +13,18 @@ from clarysage.games import PredictivePower
 from clarysage.players import Players
 from clarysage.protocols import GroupsLike, HasBackground, HybridRows, Removal, Seed, TableLike, ability
 from clarysage.removal.background import match_by_cells
-from clarysage.removal.off_manifold import FEWEST, OffManifold, RowPairs, sampled_columns, two_sample_test
+from clarysage.removal.off_manifold import (
+    FEWEST,
+    OffManifold,
+    RowPairs,
+    sampled_columns,
+    seconds_of_test,
+    two_sample_test,
+)
 from clarysage.synonyms import with_synonyms
 from clarysage.tables import as_table, schema_of
+
+SHARE_OF_REST = 0.1  # of the time until a deadline, above which the test is left out
 
 
 @with_synonyms
@@ -78,6 +87,9 @@ def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note 
     if not run.check_manifold or row is None or row.mixes is None or f_S is None:
         return []
     name = problem.removal_name
+    if seconds_of_test(v.X.shape[1]) > SHARE_OF_REST * run.left:
+        text = f"Whether rows made by {name} removal look like real ones was not tested, since the deadline is near."
+        return [Note(text, topic="manifold")]
     try:
         result = _test_removal(
             v, f_S, problem.removal, stream(problem.seed, MANIFOLD, 0), is_product=row.mixes == "columns"

@@ -24,9 +24,10 @@ from textwrap import fill
 from typing import Any, TypedDict, TypeVar, cast
 
 from clarysage._measures.after import after_step, refuse_texts
+from clarysage._utils.pace import Pace
 from clarysage.catalogue import LOSSES, METHODS, drawing_removals_in_words, removals_in_words
 from clarysage.errors import Call, InputError, Note, RunFailedError, Set
-from clarysage.inference.stopping import Converged
+from clarysage.inference.stopping import Converged, Deadline, time_limit
 from clarysage.protocols import GroupsLike, RemovalLike, Rule, Seed, TableLike, WeightsLike
 from clarysage.results import Explanation
 from clarysage.synonyms import in_our_words, with_synonyms
@@ -101,6 +102,21 @@ class Run:
         return replace(run or cls(), **given, called=time.monotonic())
 
     @property
+    def seconds(self) -> float:
+        """The seconds from the call to the deadline; infinity without a deadline."""
+        given = [] if self.deadline is None else [Deadline(self.deadline)]
+        return time_limit([*given, *self.further_rules])
+
+    @property
+    def left(self) -> float:
+        """The seconds until the deadline."""
+        return self.called + self.seconds - time.monotonic()
+
+    def pace(self) -> Pace:
+        """Returns the pace of a model that has not been called yet, with the deadline."""
+        return Pace(self.seconds, self.called + self.seconds)
+
+    @property
     def further_rules(self) -> list[Rule]:
         """The rules of ``stop``, as a list."""
         if isinstance(self.stop, (list, tuple)):
@@ -148,13 +164,15 @@ SHARED = """
     feature_names : names of the columns, if X has none or to replace them
     rng : seed or Generator; ``random_state`` and ``seed`` are understood, too, as ``scoring`` is in place of ``loss``
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values
-        (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first
+        (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first. A deadline holds within
+        a tenth, or one call of the model; if it is too short for any estimate, an error says how long it takes at least
     stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
     n_jobs : workers: a number, -1 for all cores, or a cluster: a Dask client, ``Dask(address)`` or ``Ray(address)``;
         default the number of ``joblib.parallel_config``, else one. Results are the same bits for any of them
     checkpoint : a file that stores the run at the end of every round and when it is interrupted. The same call then
-        continues it, with the bits of a run that was not interrupted. ``rng=None`` uses the seed in the file; a smaller
-        ``tolerance`` continues a run that had converged. A damaged file, or that of another run, is an error
+        continues it, with the bits of a run that was not interrupted (with a deadline, draws of a slow model depend on
+        its speed). ``rng=None`` uses the seed in the file; a smaller ``tolerance`` continues a run that had converged.
+        A damaged file, or that of another run, is an error
     progress : True for a bar on stderr
     max_rows : the largest number of rows of X to use, a simple random sample without replacement. Default: all rows of
         a table in memory; of one on disk, or of an Arrow table too large for the memory limit, 100,000 rows, or as many

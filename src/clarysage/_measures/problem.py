@@ -107,7 +107,7 @@ class Problem:
         run = run or Run()
         check_size(run.max_rows, "max_rows", "rows", Set("max_rows", 100_000))
         check_memory(run.memory_limit)
-        f, seed = as_predictor(model, batch_size=run.batch_size), entropy_of(rng)
+        f, seed = replace(as_predictor(model, batch_size=run.batch_size), pace=run.pace()), entropy_of(rng)
         examples = Examples.of(
             f,
             X,

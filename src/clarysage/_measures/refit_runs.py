@@ -262,7 +262,7 @@ class RefitProblem:
         def estimated() -> Estimate:
             return estimate(v, estimator, stop=stop, executor=executor, seed=self.seed, observer=watching)
 
-        return explain_run(estimated, explain)
+        return explain_run(run, estimated, explain)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from clarysage._measures.checkpoint_identity import CheckpointFile
@@ -22,6 +22,7 @@ from clarysage.protocols import Estimator, Executor, Game, Observer, Rule
 
 Result = TypeVar("Result")
 SHORTEST_RUN = 0.01  # seconds that remain for the estimator, however long the preparations took
+NOTED_OVERRUN, LEAST_NOTED = 0.15, 0.5  # share of the deadline, and seconds, that a run may take longer without a note
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,25 @@ class Runner:
                 checkpoint=point,
             )
 
-        return explain_run(estimated, explain)
+        return explain_run(self.run, estimated, explain)
 
 
-def explain_run(estimated: Callable[[], Estimate], explain: Callable[[Estimate], Result]) -> Result:
+def explain_run(run: Run, estimated: Callable[[], Estimate], explain: Callable[[Estimate], Result]) -> Result:
     """Returns the explanation of an estimate; the error of a failed run gets the explanation of the estimate so far."""
     try:
         result = estimated()
     except RunFailedError as error:
         raise RunFailedError(error.text, explain(error.partial)) from error.__cause__
-    return explain(result)
+    return explain(replace(result, notes=(*result.notes, *about_deadline(run))))
+
+
+def about_deadline(run: Run) -> list[Note]:
+    """Returns a note if a run took longer than its deadline, by more than a little."""
+    seconds, taken = run.seconds, time.monotonic() - run.called
+    if taken <= seconds + max(NOTED_OVERRUN * seconds, LEAST_NOTED):
+        return []
+    text = f"The run took {taken:.2g} s, and the deadline was {seconds:g} s: there was no estimate before."
+    return [Note(text, topic="deadline")]
 
 
 def single_or_list(explanations: list[Result], loss: object) -> Result | list[Result]:

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from clarysage._utils.pace import Pace
 from clarysage.errors import InputError, Set
 from clarysage.inference.stopping import FEWEST_DRAWS, row_limit, time_limit
 from clarysage.protocols import Batched, Divisible, Estimator, Game, Rule, ability
@@ -21,7 +22,8 @@ FEWEST_DRAWS_TO_READ = 2  # fewer draws have no standard error, so there is no e
 ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = 32_768, 2_048  # model rows: the maximum, and the fewest worth a chunk
 CHUNKS_PER_ROUND = 16  # about as many, if there are enough draws, so that several workers share a round
 MOST_WORKERS_WITH_EVEN_SHARES = 8
-PILOT_ROWS_UNDER_DEADLINE = 2**18  # pilot runs do not watch the clock, so they plan with fewer model rows
+PILOT_ROWS_UNDER_DEADLINE = 2**18  # model rows that a pilot run plans with at most, so that it is short ...
+SECONDS_TO_PLAN = 2.0  # ... and, if fewer, those that the model can predict in the time left, or in these seconds
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,12 @@ class Limits:
         """True if the number of draws is finite; values are then exact, and there is nothing to stop by."""
         return self.draws < float("inf")
 
-    @cached_property
-    def rows_to_plan(self) -> float:
-        """Model rows for pilot runs to plan with; at most 2^18 under a deadline, since they do not watch the clock."""
-        return min(self.rows, PILOT_ROWS_UNDER_DEADLINE) if self.seconds < float("inf") else self.rows
+    def rows_to_plan(self, pace: Pace, spent: int) -> float:
+        """Returns the model rows for a pilot run to plan with; under a deadline no more than there is time for."""
+        if self.seconds == float("inf"):
+            return self.rows - spent
+        rows = min(self.rows, PILOT_ROWS_UNDER_DEADLINE) - spent
+        return min(rows, pace.rows_within(max(pace.left, SECONDS_TO_PLAN)))
 
     def next_round(self, game: Game, estimator: Estimator[Any], made: int, number: int, spent: int) -> list[Chunk]:
         """Returns the chunks of the next round, as far as the limits allow; none once they are reached.
@@ -96,9 +100,14 @@ def by_quarters(size: int, made: int) -> int:
 
 
 def rows_per_chunk(game: Game) -> int:
-    """Returns the most model rows of a chunk: the batch size of the model if the user set one."""
-    batched = ability(game, Batched)
-    return min(ROWS_PER_CHUNK, (batched and batched.batch_size) or ROWS_PER_CHUNK)
+    """Returns the most model rows of a chunk: the batch size if the user set one, fewer for a slow model in a hurry."""
+    batched, pace = ability(game, Batched), pace_of(game)
+    return int(min(ROWS_PER_CHUNK, (batched and batched.batch_size) or ROWS_PER_CHUNK, pace.rows_of_chunk))
+
+
+def pace_of(game: Game) -> Pace:
+    """Returns the measured speed of a game's model; one that knows nothing where payoffs do not call a model."""
+    return ability(game, Pace) or Pace()
 
 
 def chunk_ends(estimator: Estimator[Any], game: Game, draws: int) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from clarysage.errors import InputError, Note, RunFailedError, Set
 from clarysage.estimators.draws import is_null_game
-from clarysage.estimators.limits import FEWEST_DRAWS_TO_READ, Chunk, Limits
+from clarysage.estimators.limits import FEWEST_DRAWS_TO_READ, Chunk, Limits, pace_of
 from clarysage.estimators.progress import Progress
 from clarysage.estimators.rules import StoppingRules
 from clarysage.execution.observers import Silent
@@ -70,14 +70,15 @@ def estimate(
     executor, limits, rules = executor or Serial(), Limits.of(game, estimator, stop), StoppingRules.of(stop)
     run = RunState(game, estimator, seed, limits, rules, observer or Silent(), checkpoint)
     try:
-        reason = run.resume()
-        while reason is None and run.begin_round():
-            with closing(executor.map(run.sampler, run.chunks, run.time_left)) as states:
-                for _, state in zip(run.chunks, states, strict=True):
-                    run.progress.merge_chunk(run.estimator, state)
-                    run.check_time()
-            reason = run.end_round()
-            run.save()
+        with run.pace.until(limits.seconds, run.started + limits.seconds):
+            reason = run.resume()
+            while reason is None and run.begin_round():
+                with closing(executor.map(run.sampler, run.chunks, run.time_left)) as states:
+                    for _, state in zip(run.chunks, states, strict=True):
+                        run.progress.merge_chunk(run.estimator, state)
+                        run.check_time()
+                reason = run.end_round()
+                run.save()
         if reason is None:  # the limits allow no more draws
             reason = StopReason.EXACT if limits.is_finite else StopReason.BUDGET
     except LateError:
@@ -104,6 +105,8 @@ def estimate(
             wanted="more time for exact enumeration",
             hint=Set("method", "paired walks"),
         )
+    if not run.has_estimate and not limits.is_finite:
+        raise run.pace.too_short(run.rows_to_first_estimate)
     return _finished(run.estimate(reason), game)
 
 
@@ -147,6 +150,7 @@ class RunState:
         if checkpoint is not None:
             self.progress, self.estimator = checkpoint.resumed(self.progress, game, estimator, seed)
         self.started, self.seconds_before = time.monotonic(), self.progress.seconds
+        self.pace = pace_of(game)
         self.chunks: list[Chunk] = []
         self.sampler = ChunkSampler(self.estimator, game, seed)
 
@@ -171,20 +175,45 @@ class RunState:
         progress = self.progress
         if progress.is_between_rounds:
             self._prepare_estimator()
+            self.set_latest_call()
             made, number, spent = progress.made, progress.number, progress.spent
             progress.begin_round(self.limits.next_round(self.game, self.estimator, made, number, spent))
         self.chunks = progress.left[::-1]
         return not progress.is_between_rounds
 
     def _prepare_estimator(self) -> None:
-        progress, rows = self.progress, self.limits.rows_to_plan - self.progress.spent
+        progress, rows = self.progress, self.limits.rows_to_plan(self.pace, self.progress.spent)
         prepared = prepare(self.estimator, self.game, self.seed, progress.number, rows, progress.state)
         if prepared is not self.estimator:
             progress.preparations.append((progress.number, float(rows)))
             self.estimator, self.sampler = prepared, ChunkSampler(prepared, self.game, self.seed)
 
+    @property
+    def rows_to_first_estimate(self) -> int:
+        """The most model rows until there is an estimate to return."""
+        made, draws = self.progress.made, self.limits.draws if self.limits.is_finite else FEWEST_DRAWS_TO_READ
+        rows, prepared = (self.estimator.rows(self.game, n, made) for n in (max(0, int(draws) - made), 0))
+        return rows - prepared
+
+    def set_latest_call(self) -> None:
+        """Tells the model when no further call may begin: at the deadline, or a little later without an estimate.
+
+        A first estimate that is expected in time is awaited; there is an error if it certainly comes too late.
+        """
+        if self.limits.seconds == float("inf"):
+            return
+        if self.has_estimate:
+            self.pace.late_at = self.started + self.limits.seconds
+            return
+        rows, pace = self.rows_to_first_estimate, self.pace
+        if pace.at_least(pace.certain * rows) > pace.rest:
+            raise pace.too_short(rows, *([Set("method", "paired walks")] if self.limits.is_finite else []))
+        if pace.at_least(rows) > pace.rest:
+            pace.late_at = pace.final_at + pace.patience
+
     def check_time(self) -> None:
         """Raises :class:`LateError` if no time is left, unless the last draw has been made."""
+        self.set_latest_call()
         if self.time_left() < 0 and self.progress.made < self.limits.draws:
             raise LateError
 
@@ -217,10 +246,9 @@ class RunState:
         return time.monotonic() - self.started + self.seconds_before
 
     def time_left(self) -> float:
-        """Returns the seconds until the deadline; infinity as long as there is no estimate to return."""
-        if self.progress.made < FEWEST_DRAWS_TO_READ:
-            return float("inf")
-        return self.started + self.limits.seconds - time.monotonic()
+        """Returns the seconds until the deadline; until a first estimate, those that it may be late, if any."""
+        ends_at = self.started + self.limits.seconds
+        return (self.pace.late_at if self.progress.made < FEWEST_DRAWS_TO_READ else ends_at) - time.monotonic()
 
     @property
     def has_estimate(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 
 from clarysage._utils.threads import one_thread
-from clarysage.protocols import Result, Task, unlimited_time
+from clarysage.protocols import LateError, Result, Task, unlimited_time
 
 
 class Serial:
@@ -19,4 +19,6 @@ class Serial:
     ) -> Generator[Result, None, None]:
         with one_thread():
             for task in tasks:
+                if time_left() < 0:
+                    raise LateError
                 yield function(task)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.pace import Pace
 from clarysage.errors import ModelError, Note
 from clarysage.games.closed_form import closed_form_of
 from clarysage.games.coalition_value import coalition_value
@@ -25,6 +26,7 @@ from clarysage.players import Players
 from clarysage.protocols import (
     ClosedForm,
     CoalitionValue,
+    FromBackground,
     Game,
     HybridRows,
     Kind,
@@ -39,8 +41,11 @@ from clarysage.protocols import (
     WeightsLike,
     ability,
 )
+from clarysage.removal.background import bits
+from clarysage.removal.restricted.prefixes import WORTH_A_SEARCH
 from clarysage.tables import read_target, read_weights
 
+PAIRS_TO_COMPARE = 64  # of an example and a background row, to see how many of their cells differ
 FIRST_EXAMPLES = 16  # examples whose outputs show which kind of outputs the model has
 
 
@@ -111,6 +116,7 @@ class PredictivePower:
         rows = restricted.schema.encode(X, "X") if codes is None else codes
         weights = read_weights(sample_weight, X, len(rows))
         response = None if y is None else read_target(y, X, len(rows))
+        _announce(restricted, rows)
         f, outputs = restricted.facts, restricted.full(rows)
         response = outputs if response is None else response
         losses = as_losses(loss, f.task, f.hard, outputs, response)
@@ -162,6 +168,8 @@ class PredictivePower:
         """Returns an ability that depends on the model, or None: see :func:`clarysage.protocols.ability`."""
         if kind is SubsampledGame or kind is SubsampledWalks:
             return self.subsampled
+        if kind is Pace:
+            return ability(self.restricted, Pace)
         return self.closed_form if kind is ClosedForm else None
 
     @cached_property
@@ -280,6 +288,7 @@ def pointwise(
     ``codes`` are as in :meth:`PredictivePower.of`.
     """
     rows = restricted.schema.encode(X, "X") if codes is None else codes
+    _announce(restricted, rows)
     first = rows[:FIRST_EXAMPLES]
     numbers = outputs_of(restricted.full(first), restricted.facts.task)
     losses = tuple(Output(number) for number in numbers)
@@ -298,6 +307,19 @@ def outputs_of(outputs: np.ndarray, task: str | None) -> list[int]:
     k = outputs.shape[1]
     adds_up = bool((np.abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all() and (outputs >= 0).all())
     return [1] if k == 2 and task != "regression" and adds_up else list(range(k))
+
+
+def _announce(restricted: RestrictedModel, rows: np.ndarray) -> None:
+    """Tells the model what a game will ask: the rows of its ends, and whether hybrid rows are new in every step."""
+    pace, of_background = ability(restricted, Pace), ability(restricted, FromBackground)
+    if pace is None:
+        return
+    pace.awaited, pace.certain = len(rows) + restricted.rows_per_prediction, 0.0
+    if of_background is not None:
+        background = of_background.background[::-1]  # which may be the examples themselves
+        pairs = slice(min(len(rows), len(background), PAIRS_TO_COMPARE))
+        differ = float((bits(rows[pairs]) != bits(background[pairs])).mean())
+        pace.certain = differ if differ > WORTH_A_SEARCH else 0.0
 
 
 def _ends(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from clarysage._utils.pace import Pace
 from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError
 from clarysage.losses.classification import SUM_TOLERANCE
@@ -132,9 +133,9 @@ class Remainder:
         return np.asarray(self.of_model.walk(examples, orders, first) - self.of_proxy.walk(examples, orders, second))
 
     def __conform__(self, kind: type[Kind]) -> object:
-        """Returns the remainder as an ability that both games have; self-matches are those of the model's game."""
-        if kind is SelfMatched:
-            return ability(self.of_model, SelfMatched)
+        """Returns the remainder as an ability that both games have; self-matches and speed are those of the model."""
+        if kind is SelfMatched or kind is Pace:
+            return ability(self.of_model, kind)
         if kind is not SubsampledWalks:
             return None
         model, proxy = ability(self.of_model, SubsampledWalks), ability(self.of_proxy, SubsampledWalks)

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clarysage._utils.pace import Pace
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.players import Players
 from clarysage.protocols import (
     DrawsRows,
     HybridRows,
+    Kind,
     LossLike,
     LossList,
     RestrictedModel,
@@ -92,6 +94,10 @@ class SingleDraws:
     @property
     def floor(self) -> np.ndarray:
         return self.power.floor
+
+    def __conform__(self, kind: type[Kind]) -> object:
+        """Returns the measured speed of the model."""
+        return ability(self.power, Pace) if kind is Pace else None
 
     @property
     def rows_per_payoff(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from clarysage._utils.display import quoted_names
+from clarysage._utils.pace import Pace
 from clarysage._utils.threads import sequential_joblib
 from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set, resembling
-from clarysage.protocols import Check, ModelFacts
+from clarysage.protocols import Check, Kind, ModelFacts
 from clarysage.structure.base import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import labels_of, select_columns
@@ -41,6 +43,7 @@ class Predictor:
     structure : reads the structure of the model, or raises ``UnknownStructureError``; None where there is none
     origin : the model that it was made of, where that is more than a function
     batch_size : largest number of rows in one call, if the user sets it
+    pace : the measured speed of its calls, and the deadline of a run
     """
 
     function: Callable[[Any], Any]
@@ -53,6 +56,7 @@ class Predictor:
     structure: Callable[[], Structure] | None = None
     origin: Any = field(default=None, repr=False, compare=False)
     batch_size: int | None = None
+    pace: Pace = field(default_factory=Pace, repr=False, compare=False)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Returns finite predictions (n, k), float64, for a table of n rows with columns in any order."""
@@ -139,14 +143,23 @@ class BoundPredictor:
     is_arranged: bool = False  # whether the schema has the columns in the model's order
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
-        size = self.rows_per_call
-        parts = [self._one_call(codes[start : start + size]) for start in range(0, len(codes), size)]
+        pace, parts, start = self.predictor.pace, [], 0
+        while start < len(codes):
+            size = min(self.rows_per_call, pace.rows_of_call(len(codes) - start))
+            began = time.monotonic()
+            parts.append(self._one_call(codes[start : start + size]))
+            pace.record(size, time.monotonic() - began)
+            start += size
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     @cached_property
     def facts(self) -> ModelFacts:
         f = self.predictor
         return ModelFacts(f.task, f.classes, f.hard, f.batch_size)
+
+    def __conform__(self, kind: type[Kind]) -> object:
+        """Returns the measured speed of the model, which is an ability of all that calls it."""
+        return self.predictor.pace if kind is Pace else None
 
     @cached_property
     def rows_per_call(self) -> int:

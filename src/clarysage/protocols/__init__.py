@@ -12,6 +12,7 @@ Notation: N examples, d columns, p players, k outputs, L losses, m background ro
 
 from __future__ import annotations
 
+from clarysage._utils.pace import LateError
 from clarysage.protocols.abilities import Kind, ability, gives_ability
 from clarysage.protocols.arguments import (
     GroupsLike,
@@ -42,7 +43,6 @@ from clarysage.protocols.estimators import (
 )
 from clarysage.protocols.execution import (
     Executor,
-    LateError,
     Observer,
     Result,
     Rule,

@@ -30,10 +30,6 @@ class SequentialRule(StoppingRule, Protocol):
         ...
 
 
-class LateError(Exception):
-    """Raised by an executor if the time runs out before the next result is ready."""
-
-
 def unlimited_time() -> float:
     """Returns the remaining time of a run without a deadline."""
     return float("inf")

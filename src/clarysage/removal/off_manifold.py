@@ -29,6 +29,7 @@ HIGH, CLEAR = 0.2, 3.0  # share of unlike rows for a warning, and standard error
 LARGEST = 1e300  # numbers whose differences are finite
 LEVELS = 8  # categories of a column that have an indicator, the most frequent ones
 UNKNOWN = -6.0  # the score of a missing cell, below the normal scores of all others
+SECONDS, SECONDS_A_COLUMN = 0.05, 5e-4  # that a test takes, about
 RIDGE = 0.1  # of the columns' variance, times columns per row
 
 
@@ -117,6 +118,11 @@ class RowPairs:
     def permuted(self, rng: np.random.Generator) -> RowPairs:
         """Returns the same rows in other pairs."""
         return RowPairs(self.x, self.b[rng.permutation(len(self))])
+
+
+def seconds_of_test(columns: int) -> float:
+    """Returns about how many seconds the test of rows with so many columns takes."""
+    return SECONDS + SECONDS_A_COLUMN * min(columns, COLUMNS)
 
 
 def two_sample_test(

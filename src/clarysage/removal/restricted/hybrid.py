@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from clarysage._utils.pace import Pace
 from clarysage.models import BoundPredictor
-from clarysage.protocols import Check, CodePredictor, ModelFacts, SingleImputations, Steps
+from clarysage.protocols import Check, CodePredictor, Kind, ModelFacts, SingleImputations, Steps, ability
 from clarysage.removal.background import self_match
 from clarysage.removal.background_draws import inverse_cdf
 from clarysage.removal.restricted.matheron import ConditionalWalks, GaussianSimulation
@@ -57,6 +58,10 @@ class HybridModel:
     @property
     def facts(self) -> ModelFacts:
         return self.predictor.facts
+
+    def __conform__(self, kind: type[Kind]) -> object:
+        """Returns the measured speed of the model, unless its known structure is evaluated in its place."""
+        return ability(self.predictor, Pace) if kind is Pace and self.native is None else None
 
     @property
     def rows_per_prediction(self) -> int:

@@ -8,8 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from clarysage._utils.pace import Pace
 from clarysage.models import BoundPredictor
-from clarysage.protocols import Check, ModelFacts, SingleImputations
+from clarysage.protocols import Check, Kind, ModelFacts, SingleImputations, ability
 from clarysage.removal.background import SelfMatchLookup
 from clarysage.removal.background_draws import inverse_cdf
 from clarysage.removal.restricted.hybrid import COALITIONS_AT_ONCE, DRAWS_OF_CONDITIONAL, mean_over
@@ -62,6 +63,10 @@ class WeightedModel:
     @property
     def facts(self) -> ModelFacts:
         return self.predictor.facts
+
+    def __conform__(self, kind: type[Kind]) -> object:
+        """Returns the measured speed of the model."""
+        return ability(self.predictor, Pace) if kind is Pace else None
 
     @property
     def rows_per_prediction(self) -> int:
