@@ -35,7 +35,7 @@ from clarysage.estimators import (
 from clarysage.estimators.absolute import Absolute
 from clarysage.estimators.additive_fit import Blocks
 from clarysage.estimators.checkpoint import Checkpoint, state_classes_of
-from clarysage.estimators.interactions import ExactInteractions, Toggles
+from clarysage.estimators.interactions import ExactInteractions, SampledInteractions
 from clarysage.estimators.per_example import PerExample
 from clarysage.execution.checkpoint_file import FIRST_LINE, Decoder, Encoder, read_checkpoint, write_checkpoint
 from clarysage.games import PredictivePower, SingleDraws, pointwise
@@ -118,7 +118,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[Any]]] = {
     "leave one out": (squared, LEAVE_ONE_OUT, []),
     "leave one in": (squared, LEAVE_ONE_IN, []),
     "exact interactions": (of_seven, ExactInteractions(PAIRS), []),
-    "toggles": (squared, Toggles(PAIRS), [after(200)]),
+    "random coalitions": (squared, SampledInteractions(PAIRS), [after(200)]),
     "blocks": (squared, Blocks(np.full((2, P), 0.1)), [after(100)]),
 }
 

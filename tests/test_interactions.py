@@ -14,7 +14,7 @@ import clarysage as cs
 from clarysage.coalitions import draw_uniform_sizes, interaction_coefficients, masks, shapley_values
 from clarysage.estimators import estimate
 from clarysage.estimators.additive_fit import Blocks, enumerated_share, sampled_share
-from clarysage.estimators.interactions import ExactInteractions, Toggles, unbiased_payoffs
+from clarysage.estimators.interactions import ExactInteractions, SampledInteractions, unbiased_payoffs
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval
 from clarysage.inference.stopping import ConvergedRelativeTo
@@ -128,30 +128,30 @@ def test_sizes_are_uniform_whoever_is_taken_out(seed):
         assert np.all(np.abs(counts - expected) <= 5 * np.sqrt(expected))
 
 
-# toggles
+# random coalitions
 
 
-def test_toggles_agree_with_enumeration_on_random_games(seed):
+def test_random_coalitions_agree_with_enumeration_on_random_games(seed):
     game = random_game(seed, examples=30, p=6)
     truth = estimate(game, ExactInteractions(every_pair(6))).values[0, 6:]
-    found = estimate(game, Toggles(every_pair(6)), stop=[ConvergedRelativeTo(0.05, np.ones(1))], seed=seed)
+    found = estimate(game, SampledInteractions(every_pair(6)), stop=[ConvergedRelativeTo(0.05, np.ones(1))], seed=seed)
     assert found.stopped is StopReason.CONVERGED
     assert np.all(np.abs(found.values[0] - truth) <= 5 * found.std_error[0])
     assert 0 < found.std_error.max() <= 0.05 * max(1, np.abs(found.values).max())
 
 
-def test_toggles_do_not_mind_the_order_within_a_pair(seed):
+def test_random_coalitions_do_not_mind_the_order_within_a_pair(seed):
     game = random_game(seed, examples=10)
     one, other = (
-        estimate(game, Toggles(np.array(pairs)), stop=[cs.Budget(20_000)], seed=seed).values
+        estimate(game, SampledInteractions(np.array(pairs)), stop=[cs.Budget(20_000)], seed=seed).values
         for pairs in ([[0, 3], [1, 2]], [[3, 0], [2, 1]])
     )
     assert np.array_equal(one, other)
 
 
-def test_toggles_of_a_game_of_two_players_have_no_error(seed):
+def test_random_coalitions_of_a_game_of_two_players_have_no_error(seed):
     game = random_game(seed, examples=20, p=2)
-    found = estimate(game, Toggles(np.array([[0, 1]])), seed=seed)
+    found = estimate(game, SampledInteractions(np.array([[0, 1]])), seed=seed)
     table = game.payoffs.mean(axis=0)
     assert found.values[0, 0] == pytest.approx(table[3] - table[1] - table[2] + table[0], abs=1e-12)
     assert found.std_error[0, 0] < 1e-12
@@ -162,7 +162,10 @@ def test_intervals_about_the_data_hold_as_often_as_they_say(seed):
     game, pairs = random_game(seed, examples=12, p=5), every_pair(5)
     truth = estimate(game, ExactInteractions(pairs)).values[0, 5:]
     runs = 100
-    toggled = [estimate(game, Toggles(pairs), stop=[cs.Budget(8_000)], seed=1000 * seed + run) for run in range(runs)]
+    toggled = [
+        estimate(game, SampledInteractions(pairs), stop=[cs.Budget(8_000)], seed=1000 * seed + run)
+        for run in range(runs)
+    ]
     ends = (interval(found.values[0], found.std_error[0], found.dof[0], 0.95) for found in toggled)
     shares = covers(ends, truth).mean(axis=1)
     # the pairs of a run go together, so that the error of the share is judged by runs
@@ -178,7 +181,9 @@ def test_intervals_about_rows_hold_as_often_as_they_say(seed):
 
     def interval_of(run):
         sample = cs.TabularGame(population[rng.integers(2000, size=60)])
-        target = estimate(sample, Toggles(np.array([[0, 2]])), stop=[cs.Budget(500)], seed=run).targets["rows"]
+        target = estimate(sample, SampledInteractions(np.array([[0, 2]])), stop=[cs.Budget(500)], seed=run).targets[
+            "rows"
+        ]
         return interval(*(part[0] for part in (target.values, target.std_error, target.dof)), skew=target.skew[0])
 
     coverage = covers((interval_of(run) for run in range(150)), truth).mean()
@@ -202,12 +207,12 @@ def test_few_background_rows_are_right_on_average(seed, is_wide):
     assert np.all(np.abs(found.mean(axis=0) - exact) <= 5 * found.std(axis=0) / np.sqrt(n))
 
 
-def test_toggles_with_few_of_many_background_rows_agree_with_enumeration(seed):
+def test_random_coalitions_with_few_of_many_background_rows_agree_with_enumeration(seed):
     rng = np.random.default_rng(seed)
     X, background = rng.normal(size=(25, 4)), rng.normal(size=(150, 4))
     exact, found = (
         cs.interactions(mixture, X, mixture(X), background=background, method=method, tolerance=0.05, rng=seed)
-        for method in ("exact", "toggles")
+        for method in ("exact", "random coalitions")
     )
     assert np.all(np.abs(found.values - exact.values) <= 5 * found.std_error)
     assert np.all(found.std_error > 0)
@@ -216,7 +221,7 @@ def test_toggles_with_few_of_many_background_rows_agree_with_enumeration(seed):
 # closed forms
 
 
-@pytest.mark.parametrize("method", ["exact", "toggles"])
+@pytest.mark.parametrize("method", ["exact", "random coalitions"])
 @pytest.mark.parametrize("slope", [0.5, 1.0], ids=["mean", "sum"])
 def test_two_copies_share_what_they_know(seed, slope, method):
     """f = slope (x0 + x1) + x2 with x1 = x0: I = -2 slope^2 Var(x0)."""
@@ -234,7 +239,7 @@ def test_two_copies_share_what_they_know(seed, slope, method):
     assert found.meanings()[0] == "share what they know"
 
 
-@pytest.mark.parametrize("method", ["exact", "toggles"])
+@pytest.mark.parametrize("method", ["exact", "random coalitions"])
 def test_exclusive_or_is_worth_all_of_the_variance_together(method, seed):
     """Neither x0 nor x1 alone helps: v = 0, 0, 0, 1, whatever x2 does, and nothing else interacts."""
     y = product_of_two(SIGNS)
@@ -245,7 +250,7 @@ def test_exclusive_or_is_worth_all_of_the_variance_together(method, seed):
     assert found.meanings(about="data")[0] == "worth more together"
 
 
-@pytest.mark.parametrize("method", ["exact", "toggles"])
+@pytest.mark.parametrize("method", ["exact", "random coalitions"])
 def test_exclusive_or_of_classes_is_worth_the_entropy_it_saves(method, seed):
     """P(y = 1) = 0.5 + 0.4 x0 x1: I = log 2 - H(0.9) under cross entropy."""
     X = np.vstack([SIGNS, SIGNS])
@@ -285,7 +290,7 @@ def test_additive_parts_interact_by_their_covariance_alone(seed):
     assert np.allclose(found.values, truth, atol=1e-10)
 
 
-@pytest.mark.parametrize("method", ["exact", "toggles"])
+@pytest.mark.parametrize("method", ["exact", "random coalitions"])
 def test_independent_parts_of_an_additive_model_do_not_interact(method, seed):
     """Over all rows of a product no two columns are correlated: zeros, and SAGE values say all there is to say."""
 
@@ -391,7 +396,7 @@ def test_sampling_agrees_with_enumeration_of_a_model(wide, seed):
     options = {"background": background, "rng": seed, "top": 4}
     exact = cs.interactions(wide_mixture, X, y, method="exact", **options)
     found = cs.interactions(
-        wide_mixture, X, y, method="toggles", pairs=list(exact.pairs), background=background, rng=seed
+        wide_mixture, X, y, method="random coalitions", pairs=list(exact.pairs), background=background, rng=seed
     )
     assert exact.is_complete
     assert len(exact.pairs) == 6
@@ -412,7 +417,7 @@ def test_exact_values_beside_interactions_are_sage_values(wide):
 
 def test_known_sage_values_spare_the_run_that_finds_them(wide, seed):
     X, y, background = wide
-    options = {"background": background, "rng": seed, "method": "toggles"}
+    options = {"background": background, "rng": seed, "method": "random coalitions"}
     sage = cs.sage(wide_mixture, X, y, background=background, rng=seed)
     anew, spared = (cs.interactions(wide_mixture, X, y, of=of, **options) for of in (None, sage))
     assert np.array_equal(anew.sage.values, sage.values)
@@ -444,7 +449,7 @@ def test_groups_interact_as_one(seed):
     assert np.allclose(found.values, by_formula(table, 3), atol=1e-10)
 
 
-@pytest.mark.parametrize("method", ["exact", "toggles"])
+@pytest.mark.parametrize("method", ["exact", "random coalitions"])
 def test_a_list_of_losses_gives_a_list_of_interactions(wide, method, seed):
     X, y, background = wide
     X, background = X[:, :4], background[:, :4]
@@ -486,7 +491,9 @@ def test_names_follow_the_user_and_not_the_model(seed):
 def test_answer_does_not_depend_on_the_number_of_jobs(wide):
     X, y, background = wide
     runs = [
-        cs.interactions(wide_mixture, X, y, background=background, method="toggles", tolerance=0.1, rng=5, n_jobs=jobs)
+        cs.interactions(
+            wide_mixture, X, y, background=background, method="random coalitions", tolerance=0.1, rng=5, n_jobs=jobs
+        )
         for jobs in (1, 2)
     ]
     assert runs[0].to_dict() == runs[1].to_dict()
@@ -519,7 +526,7 @@ def test_deadline_ends_the_run(wide, seed):
 
 def test_a_model_without_effect_has_no_interactions(seed):
     X = np.random.default_rng(seed).normal(size=(30, 4))
-    for method in ("exact", "toggles"):
+    for method in ("exact", "random coalitions"):
         found = cs.interactions(lambda Z: np.zeros(len(Z)), X, X[:, 0], method=method, rng=seed)
         assert not found.values.any()
         assert found.unexplained is None
@@ -537,7 +544,7 @@ def test_interrupted_run_hands_out_the_estimate_so_far(wide, seed):
             raise KeyboardInterrupt
         return wide_mixture(Z)
 
-    options = {"background": background, "tolerance": 0.001, "method": "toggles", "rng": seed}
+    options = {"background": background, "tolerance": 0.001, "method": "random coalitions", "rng": seed}
     found = cs.interactions(impatient, X, y, of=sage, **options)
     assert found.stopped is StopReason.INTERRUPTED
     assert found.unexplained is None
@@ -664,7 +671,7 @@ def test_the_note_below_a_heat_map_is_not_cut(result):
         ({"tolerance": 2.0}, "tolerance"),
         ({"groups": {"all": ["x0", "x1", "x2"]}}, "X"),
         ({"method": "exact", "budget": 20}, "budget"),
-        ({"method": "toggles", "budget": 20}, "budget"),
+        ({"method": "random coalitions", "budget": 20}, "budget"),
     ],
 )
 def test_bad_inputs_are_named(options, argument):
@@ -675,7 +682,7 @@ def test_bad_inputs_are_named(options, argument):
 
 def test_sage_values_of_something_else_are_refused(wide):
     X, y, background = wide
-    options = {"background": background, "method": "toggles"}
+    options = {"background": background, "method": "random coalitions"}
     for of in (
         cs.sage(wide_mixture, X, y, background=background, loss="absolute error", tolerance=0.2),
         cs.sage(wide_mixture, X, y, background=background, feature_names=list("abcdefgh"), tolerance=0.2),

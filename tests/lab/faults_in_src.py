@@ -437,7 +437,7 @@ FAULTS: tuple[Fault, ...] = (
         "estimate.draws >= self.examples",
     ),
     Fault(
-        "toggles-same-player-twice",
+        "interactions-same-player-twice",
         WEIGHT,
         "estimators/interactions.py",
         "(single[:, at_i] + single[:, at_j])",

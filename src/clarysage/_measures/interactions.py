@@ -1,7 +1,8 @@
 """Pairwise interactions of the SAGE game (Shapley interaction index, Grabisch and Roubens 1999), and its additive fit.
 
-All coalitions are enumerated, or three runs follow each other: SAGE values, interactions by toggling pairs of players
-in random coalitions, and blocks of coalitions that estimate the lack of fit of the additive surrogate.
+All coalitions are enumerated, or three runs follow each other: SAGE values, interactions from random coalitions in
+which pairs of players are added and removed, and blocks of coalitions that estimate the lack of fit of the additive
+surrogate.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from clarysage.errors import InputError, Note, Set, Words, resembling
 from clarysage.estimators import chosen_note, estimate
 from clarysage.estimators.additive_fit import Blocks, ShareKnown, UnexplainedShare, enumerated_share, sampled_share
 from clarysage.estimators.exact import Exact
-from clarysage.estimators.interactions import ExactInteractions, Toggles, enlarged, rows_per_unbiased_payoff
+from clarysage.estimators.interactions import ExactInteractions, SampledInteractions, enlarged, rows_per_unbiased_payoff
 from clarysage.estimators.limits import pace_of
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
@@ -47,7 +48,11 @@ METHODS: Registry[Word] = Registry(
     "method",
     (
         Word("exact", "all coalitions"),
-        Word("toggles", "random coalitions, in which each pair of features is added and removed"),
+        Word(
+            "random coalitions",
+            "a sample of coalitions, in which each pair of features is added and removed",
+            aliases=("toggles",),
+        ),
     ),
     special=Special("auto", "to choose the fastest"),
 )
@@ -56,7 +61,7 @@ OF_VARIANCE = (
     "Interactions: how much more of the variance of the model's output two features explain together than separately"
 )
 MAX_PLAYERS_EXACT = 20  # for which the enumeration of all coalitions is considered
-TYPICAL_DRAWS = 500  # of toggles at the default tolerance, or two passes over the examples
+TYPICAL_DRAWS = 500  # of random coalitions at the default tolerance, or two passes over the examples
 SHARE_OF_SAGE, SHARE_OF_PAIRS = 1 / 4, 7 / 8  # of the remaining budget or deadline
 MIN_BLOCKS, MAX_BLOCKS = 16, 256  # to estimate the lack of fit
 MANY_ROWS = 128  # of the background, above which a note mentions their cost
@@ -126,7 +131,7 @@ def interactions(
     top : all pairs of this number of features, those with the largest SAGE values (for the first loss of several);
         default all pairs of 6 features or fewer, else the pairs of 5
     of : SAGE values of the same model and data, if they are known; otherwise they are estimated first
-    method : "auto" (exact if that costs no more), "exact", or "toggles" (sampling)
+    method : "auto" (exact if that costs no more), "exact", or "random coalitions" (sampling)
     tolerance : stop when the largest standard error is below this share of the range of the SAGE values, or of the
         interactions if those are larger, since interactions may all be zero
     budget, deadline : for the total of SAGE values (a quarter), interactions, and the lack of fit
@@ -140,7 +145,7 @@ def interactions(
     An interaction is one of the loss, not of the model's formula: under squared error two additive features still
     interact if their effects are correlated, in the population or by chance in the data.
 
-    If toggles stop early on few examples, after two or three draws for each of a hundred or fewer, their standard
+    If sampling stops early on few examples, after two or three draws for each of a hundred or fewer, their standard
     errors are rough: the coverage of 90 % intervals about the data was then 70 to 85 %. Intervals about rows, where
     this error is a small part, had the same coverage as those of exact values.
 
@@ -331,16 +336,18 @@ class InteractionRun:
         if method != "auto":
             return method == "exact", []
         if p > MAX_PLAYERS_EXACT:
-            return False, [Note(f"Method 'toggles' was chosen: there are 2^{p} coalitions.")]
+            return False, [Note(f"Method 'random coalitions' was chosen: there are 2^{p} coalitions.")]
         exact = Exact().rows(self.v, 2**p)
         examples = int((self.v.weights > 0).sum())
         draws = max(TYPICAL_DRAWS * (0.025 / (self.run.tolerance or 0.025)) ** 2, 2 * examples)
-        toggles = rows_per_unbiased_payoff(self.v, enlarged(self.v)) * draws * 2 * (1 + players + pairs)
+        sampled = rows_per_unbiased_payoff(self.v, enlarged(self.v)) * draws * 2 * (1 + players + pairs)
         budget = np.inf if self.run.budget is None else self.run.budget
         is_within = self.run.seconds == np.inf and self.v.rows_spent + exact <= budget
-        if is_within and exact <= toggles:
+        if is_within and exact <= sampled:
             return True, [chosen_note("exact", f"all coalitions take {exact:,} model rows")]
-        return False, [Note(f"Method 'toggles' was chosen: all coalitions would take {exact:.3g} model rows.")]
+        return False, [
+            Note(f"Method 'random coalitions' was chosen: all coalitions would take {exact:.3g} model rows.")
+        ]
 
     def enumerate_all(self, request: PairSelection) -> InteractionResult:
         """Computes SAGE values, interactions and the lack of fit from the payoffs of all coalitions."""
@@ -362,7 +369,9 @@ class InteractionRun:
         scale = np.maximum(values.max(axis=1), 0.0) - np.minimum(values.min(axis=1), 0.0)
         rule = None if self.run.tolerance is None else ConvergedRelativeTo(self.run.tolerance, scale)
         bar = ProgressBar((rule or ConvergedRelativeTo(0.025, scale)).progress) if self.run.progress else Silent()
-        interactions = self._estimate(Toggles(chosen), self._rules(rule, rows, SHARE_OF_PAIRS), self._seed(PAIRS), bar)
+        interactions = self._estimate(
+            SampledInteractions(chosen), self._rules(rule, rows, SHARE_OF_PAIRS), self._seed(PAIRS), bar
+        )
         rows += interactions.model_rows - self.v.rows_spent
         shares: Sequence[UnexplainedShare | None] = [None] * len(values)
         if interactions.stopped is not StopReason.INTERRUPTED:
@@ -370,7 +379,7 @@ class InteractionRun:
             rows += more
         notes = _about_rows(rows_per_unbiased_payoff(self.v, enlarged(self.v)))
         total_estimate = replace(interactions, model_rows=self.v.rows_spent + rows)
-        return InteractionResult(chosen, total_estimate, sage, shares, Toggles(chosen).name, notes)
+        return InteractionResult(chosen, total_estimate, sage, shares, SampledInteractions(chosen).name, notes)
 
     def _sage(self) -> tuple[int, list[Explanation]]:
         """Returns the model rows (without those of the ends of the game) and SAGE values."""

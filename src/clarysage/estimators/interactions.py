@@ -89,7 +89,7 @@ class ExactInteractions:
 
 
 @dataclass(frozen=True)
-class Toggles:
+class SampledInteractions:
     r"""Interactions of pairs (K, 2) from random coalitions T in which players are toggled.
 
     If the size of T is uniform on 0, ..., p, then that of T \ {i, j} is uniform on 0, ..., p - 2, as the weights of
@@ -101,19 +101,19 @@ class Toggles:
     so K pairs of k players take 1 + k + K payoffs and not 4 K: v(T) and v(T \triangle i) serve all pairs. T and its
     complement, on the same example, make a draw (antithetic coalitions): errors that grow with the size of T then have
     opposite signs. Examples are visited in passes, as by paired walks. Payoffs take a subsample of the background, the
-    same for all toggles of a coalition, if that is unbiased with the loss, else all background rows.
+    same for all changes of a coalition, if that is unbiased with the loss, else all background rows.
 
     Examples
     --------
     >>> from clarysage.games import TabularGame
     >>> from clarysage.estimators import estimate
-    >>> estimate(TabularGame([0, 1, 2, 4]), Toggles(np.array([[0, 1]])), seed=0).values
+    >>> estimate(TabularGame([0, 1, 2, 4]), SampledInteractions(np.array([[0, 1]])), seed=0).values
     array([[1.]])
     """
 
     pairs: np.ndarray
     visits: PairedWalks = field(default_factory=PairedWalks)  # whose state summarises the visits to examples
-    name: str = "toggles"
+    name: str = "random coalitions"
 
     @property
     def state_classes(self) -> tuple[type, ...]:
@@ -122,7 +122,7 @@ class Toggles:
     def check(self, game: Game) -> None:
         check_pairs(self.pairs, game)
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> Toggles:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> SampledInteractions:
         if self.visits.pilot is not None:
             return self
         design = SamplingDesign.of(game, size_measure(game), rng, len(self.pairs))
@@ -172,10 +172,10 @@ class Toggles:
     def _toggled(self, T: np.ndarray) -> np.ndarray:
         """Returns T, T with each single player toggled, and with each pair toggled: (n, p) -> (n, 1 + k + K, p)."""
         players, p = np.unique(self.pairs), T.shape[1]
-        toggles = np.zeros((1 + len(players) + len(self.pairs), p), dtype=bool)
-        toggles[1 + np.arange(len(players)), players] = True
-        toggles[1 + len(players) + np.arange(len(self.pairs))[:, None], self.pairs] = True
-        return np.asarray(T[:, None, :] ^ toggles)
+        changes = np.zeros((1 + len(players) + len(self.pairs), p), dtype=bool)
+        changes[1 + np.arange(len(players)), players] = True
+        changes[1 + len(players) + np.arange(len(self.pairs))[:, None], self.pairs] = True
+        return np.asarray(T[:, None, :] ^ changes)
 
     def _differences(self, T: np.ndarray, payoffs: np.ndarray) -> np.ndarray:
         """Returns second differences (n, L, K) from payoffs (n, 1 + k + K, L) of coalitions by :meth:`_toggled`."""
