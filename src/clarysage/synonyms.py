@@ -24,7 +24,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("estimator", "predictor"), ("model", "learner")),
     **dict.fromkeys(("metric", "scorer", "loss_function", "criterion"), ("loss",)),
     **dict.fromkeys(("masker", "background_data", "X_train", "X_background"), ("background", "train")),
-    **dict.fromkeys(("imputer", "feature_perturbation"), ("removal",)),
+    **dict.fromkeys(("imputer", "feature_perturbation", "imputation_model_continuous"), ("removal",)),
     **dict.fromkeys(("features_groups", "feature_groups"), ("groups",)),
     **dict.fromkeys(("algorithm", "sampler"), ("method",)),
     **dict.fromkeys(("verbose", "bar", "silent"), ("progress",)),
@@ -34,6 +34,13 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "max_samples": ("max_rows",),
     "cv": ("folds",),
     "weights": ("sample_weight",),
+}
+# options that have no counterpart among the options of a function, and what to use here
+IN_PLACE_OF_OPTIONS: Mapping[str, str] = {
+    **dict.fromkeys(("model_output", "response_method", "link"), "cs.as_predictor(model, output=...) as the model"),
+    "show": "matplotlib.pyplot.show(): a plot returns its axis, and shows nothing",
+    "figsize": "ax=, an axis of a figure of that size",
+    "feature_names": "cs.sage(model, X, y, feature_names=...), or another measure",
 }
 OF_EXAMPLES = (
     "cs.mean_absolute_shap(model, X, background=X_train) for the model's output, or cs.mean_loss_shap(model, X, y) for "
@@ -140,15 +147,31 @@ def in_our_words(function: str, options: Mapping[str, Any], names: Collection[st
     for option in options:
         name = option if option in names else SYNONYMS.get(option, option)
         if name not in names:
-            close = counterpart(option, names)
-            meant = f"did you mean {close}?" if close else f"it takes {', '.join(names)}"
-            raise TypeError(f"{function}() got an unexpected keyword argument {option!r}; {meant}")
+            raise unexpected_option(function, option, names)
         if name in given:
             raise InputError(
                 option, got=f"{given[name]}= and {option}=, which are the same", wanted="one of them", hint=f"{name}="
             )
         given[name] = option
     return {name: options[option] for name, option in given.items() if name == option or options[option] is not None}
+
+
+def unexpected_option(function: str, option: str, names: Collection[str]) -> TypeError:
+    """Returns the error for an option that a function does not have.
+
+    Examples
+    --------
+    >>> print(unexpected_option("bars", "figsize", ["ax", "top"]))
+    bars() got an unexpected keyword argument 'figsize'; use ax=, an axis of a figure of that size
+    """
+    close = counterpart(option, names)
+    if close:
+        meant = f"did you mean {close}?"
+    elif option in IN_PLACE_OF_OPTIONS:
+        meant = f"use {IN_PLACE_OF_OPTIONS[option]}"
+    else:
+        meant = f"it takes {', '.join(names)}"
+    return TypeError(f"{function}() got an unexpected keyword argument {option!r}; {meant}")
 
 
 def with_synonyms(function: Decorated) -> Decorated:

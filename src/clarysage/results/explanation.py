@@ -539,8 +539,12 @@ class Explanation(Result):
 
         ``feature_names`` are other names to write at the bars, in the order of ``explanation.feature_names``.
         """
-        shown = self if feature_names is None else replace(self, feature_names=tuple(feature_names))
-        return plots().bars(shown, **options)
+        if feature_names is None:
+            return plots().bars(self, **options)
+        if len(feature_names) != len(self):
+            expected = f"one for each of the {len(self):,} features"
+            raise InputError("feature_names", got=f"{len(feature_names):,} names", wanted=expected)
+        return plots().bars(replace(self, feature_names=tuple(feature_names)), **options)
 
     def _indices(self, features: Iterable[str | int]) -> list[int]:
         if isinstance(features, str):
