@@ -124,15 +124,15 @@ def missing_attribute(owner: str, name: str, in_place_of: Mapping[str, str]) -> 
 
 
 def counterpart(option: str, names: Collection[str]) -> str:
-    """Returns our name of another library's option, or names like a misspelled one; an empty text if there are none.
+    """Returns our name of another library's option, or names like a misspelled one, quoted; an empty text for none.
 
     Examples
     --------
     >>> counterpart("n_repeats", ["X", "repeats"]), counterpart("tolerence", ["X", "tolerance"])
-    ('repeats', 'tolerance')
+    ("'repeats'", "'tolerance'")
     """
     ours = (SYNONYMS[option],) if option in SYNONYMS else COUNTERPARTS.get(option, ())
-    return next((name for name in ours if name in names), resembling(option, names).replace("'", ""))
+    return next((repr(name) for name in ours if name in names), resembling(option, names))
 
 
 def in_our_words(function: str, options: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def unexpected_option(function: str, option: str, names: Collection[str]) -> Typ
     >>> print(unexpected_option("bars", "figsize", ["ax", "top"]))
     bars() got an unexpected keyword argument 'figsize'; use ax=, an axis of a figure of that size
     """
-    close = counterpart(option, names)
+    close = counterpart(option, names).replace("'", "")
     if close:
         meant = f"did you mean {close}?"
     elif option in IN_PLACE_OF_OPTIONS:
