@@ -281,7 +281,10 @@ def test_probabilities_of_zero_are_bounded_counted_and_told():
     found = cs.sage(lambda Z: np.column_stack([1 - Z[:, 0], Z[:, 0]]), X, [0, 1, 0, 1], loss="cross entropy")
     assert np.isfinite(found.values).all()
     assert found.base - found.total == pytest.approx(-np.log(1e-12) / 2)
-    assert any("2 losses were bounded at 27.63" in note for note in found.notes)
+    (note,) = (note for note in found.notes if "bounded" in note)
+    assert "the true class of 2 of 4 rows a probability of zero: their losses were bounded at 27.63" in note
+    assert "100 % of the mean loss" in note
+    assert note.level == "warning"
 
 
 def test_values_without_error_have_no_interval_of_no_width(explanation):

@@ -330,7 +330,7 @@ def test_a_loss_that_nothing_moves_is_shared_out_as_nothing(data):
 
 def test_gains_and_losses_that_cancel_out_are_still_those_of_their_examples():
     X, y = np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), np.array([1.0, 0.0] * 40)
-    ours = mean_loss_shap(lambda rows: rows[:, 0], X, y, background=X, method="paired walks")
+    ours = mean_loss_shap(lambda rows: rows[:, 0], X, y, loss="squared error", background=X, method="paired walks")
     assert ours.converged
     assert ours.stopped is not StopReason.NO_EFFECT
     assert ours.values == pytest.approx(np.zeros(2), abs=1e-12)

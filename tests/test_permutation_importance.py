@@ -460,7 +460,8 @@ def test_a_constant_model_has_nothing_to_lose(seed):
 
 def test_losses_that_cancel_out_are_not_taken_for_none():
     X, y = np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), np.array([1.0, 0.0] * 40)
-    found = cs.permutation_importance(lambda rows: rows[:, 0], X, y, background=np.zeros((1, 2)))
+    options = {"loss": "squared error", "background": np.zeros((1, 2))}
+    found = cs.permutation_importance(lambda rows: rows[:, 0], X, y, **options)
     assert found.values == pytest.approx(np.zeros(2), abs=1e-12)
     assert found.stopped is not StopReason.NO_EFFECT
     assert found.target("rows").std_error[0] == pytest.approx(1 / np.sqrt(79))  # each example loses or gains one

@@ -334,7 +334,8 @@ LOSSES = LossRegistry(
         ),
         LossRow(
             "cross entropy",
-            "-log of the probability of the true class",
+            "-log of the probability of the true class, or of a floor if that is larger; the floor is chosen from the "
+            "model, or as in `cross entropy(0.01)`",
             "clarysage.losses.classification:CrossEntropy",
             aliases=(
                 "log loss",
@@ -353,6 +354,7 @@ LOSSES = LossRegistry(
                 "multi:softmax",
                 "xentropy",
             ),
+            parameter="floor",
         ),
         LossRow(
             "multi label cross entropy",

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import Note, Set, as_note
+from clarysage.errors import Note, Or, Set, Words, as_note
 from clarysage.estimators.draws import total
 from clarysage.games import PredictivePower, UniversalPower
 from clarysage.inference.estimate import Estimate
 from clarysage.players import Players
-from clarysage.protocols import Loss
 from clarysage.results.explanation import Explanation
 from clarysage.results.text import loss_words
 
 MAX_PARTS = 50_000_000  # numbers: larger arrays of per-example contributions are not stored
+BOUNDED = 0.1  # share of the result that is due to rows with bounded losses, from which it is a warning
 HEAVY = 0.5  # share of the variance that is due to 1 % of the rows
 
 
@@ -69,7 +69,7 @@ def explanations_of(
                 as_note(note)
                 for note in (
                     *notes,
-                    *_about_losses(result, loss, float(totals[loss_index]), is_linear),
+                    *_about_losses(v, result, loss_index, float(totals[loss_index]), is_linear),
                     *_about_tails(result, loss_index, [(i, players.names[i]) for i in order]),
                 )
             ),
@@ -150,29 +150,56 @@ def with_sample_size_note(explanation: Explanation, tolerance: float | None) -> 
     return replace(explanation, notes=(*explanation.notes, note))
 
 
-def _about_losses(result: Estimate, loss: Loss, loss_total: float, is_linear: bool) -> list[Note | str]:
+def _about_losses(
+    v: PredictivePower | UniversalPower, result: Estimate, loss_index: int, loss_total: float, is_linear: bool
+) -> list[Note | str]:
     """Returns notes on the effects of a loss on an estimate."""
     notes: list[Note | str] = [*result.notes]
+    loss = v.losses[loss_index]
     if "population" in result.targets and not (is_linear or loss.debiasing.knows_bias):
         notes.append(
             f"No correction for the finite background is known for the loss {loss.name!r}: intervals about the "
             "population ignore its bias, which is of the order of one over the number of background rows."
         )
     if result.clipped and np.isfinite(loss.ceiling):
-        notes.append(
-            Note(
-                (
-                    f"{result.clipped:,} losses were bounded at {loss.ceiling:.4g}: the model gave the true class a "
-                    "probability of zero. For a model that predicts labels instead of probabilities, use ",
-                    Set("loss", "zero one"),
-                    ".",
-                ),
-                topic="bounded losses",
-            )
-        )
+        notes.append(_about_bounded_losses(v, result, loss_index))
     if loss_total < 0:
         notes.append("The model predicts worse with its features than without them on these examples.")
     return notes
+
+
+def _about_bounded_losses(v: PredictivePower | UniversalPower, result: Estimate, loss_index: int) -> Note:
+    """Returns a note on losses at the ceiling; a warning if the rows with such a loss make up much of the result."""
+    loss, is_row = v.losses[loss_index], v.weights > 0
+    ceiling, floor = loss.ceiling, math.exp(-loss.ceiling)
+    losses = -v.ends[1][is_row, loss_index]
+    is_bounded = losses >= ceiling
+    if not is_bounded.any():
+        text = f"{result.clipped:,} losses of coalitions were bounded at {ceiling:.4g}, by a floor of probabilities of"
+        return Note(f"{text} {floor:.2g}.", topic="bounded losses")
+    shares = [(v.weights[is_row] * losses)[is_bounded].sum() / (v.weights[is_row] @ losses)]
+    words = [f"{100 * shares[0]:.3g} % of the mean loss"]
+    if result.components is not None and result.components.contributions is not None:
+        sizes = np.abs(result.components.contributions[:, loss_index]).sum(axis=1)
+        shares.append(sizes[is_bounded].sum() / sizes.sum() if sizes.any() else 0.0)
+        words.append(f"{100 * shares[1]:.3g} % of the sizes of all contributions to the values")
+    count = int(is_bounded.sum())
+    text = (
+        f"The model gives the true class of {count:,} of {len(losses):,} rows a probability of zero: their losses were "
+        f"bounded at {ceiling:.4g}, by a floor of {floor:.2g}. "
+        f"{'These rows account' if count > 1 else 'This row accounts'} for {' and for '.join(words)}."
+    )
+    if max(shares) < BOUNDED:
+        return Note(text, topic="bounded losses")
+    advice: Words = [
+        "Try ",
+        Set("loss", "brier"),
+        ", a calibrated model",
+        Or(),
+        Set("loss", "cross entropy(0.01)"),
+        ", with a floor of your own.",
+    ]
+    return Note(text, advice, topic="bounded losses")
 
 
 def with_constant(explanations: Sequence[Explanation]) -> list[Explanation]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clarysage import __version__
 from clarysage.games import PredictivePower
-from clarysage.protocols import FromBackground, RestrictedModel, ability
+from clarysage.losses.classification import LEAST_FLOOR
+from clarysage.protocols import FromBackground, Loss, RestrictedModel, ability
 from clarysage.removal import seed_in
 from clarysage.tables import Categories, Schema
 
@@ -64,6 +66,7 @@ def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
         "columns": int(v.X.shape[1]),
         "background_rows": v.rows_per_payoff if made is None else len(made.background),
         **({} if seed is None else {"removal_seed": seed}),
+        **_floor_of(v.losses),
         "fingerprints": {
             "X": fingerprint_of_rows(v.X, v.restricted.schema),
             "y": fingerprint(v.targets[0]),
@@ -71,6 +74,12 @@ def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
             "background": _of_background(v.restricted),
         },
     }
+
+
+def _floor_of(losses: Iterable[Loss]) -> dict[str, float]:
+    """Returns the floor of probabilities that was chosen from the model, where there is one."""
+    floors = [getattr(loss, "default_floor", LEAST_FLOOR) for loss in losses]
+    return {"probability_floor": max(floors)} if max(floors) > LEAST_FLOOR else {}
 
 
 def _of_background(restricted: RestrictedModel) -> str:

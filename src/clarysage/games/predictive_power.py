@@ -119,7 +119,7 @@ class PredictivePower:
         _announce(restricted, rows)
         f, outputs = restricted.facts, restricted.full(rows)
         response = outputs if response is None else response
-        losses = as_losses(loss, f.task, f.hard, outputs, response)
+        losses = as_losses(loss, f, outputs, response)
         if y is not None:
             check_predicts_response(f.task, losses)
         for each in losses:

@@ -96,7 +96,7 @@ class UniversalPower:
             learner, X, y, folds=folds, test=test, test_size=test_size, sample_weight=sample_weight, seed=seed
         )
         f, outputs = _fitted_on_all(refits)
-        losses = as_losses(loss, f.task, f.hard, outputs, refits.y[refits.design.examples])
+        losses = as_losses(loss, f, outputs, refits.y[refits.design.examples])
         check_predicts_response(f.task, losses)
         for each in losses:
             each.check(outputs)

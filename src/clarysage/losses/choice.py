@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,8 +17,23 @@ from clarysage.losses.classification import (
     labels_instead_of_probabilities,
 )
 from clarysage.losses.custom import CustomLoss
+from clarysage.losses.multilabel import MultiLabel
 from clarysage.losses.scikit_learn import metric_of
 from clarysage.protocols import Loss, ability
+
+
+class FactsForChoice(Protocol):
+    """Facts about a model that the choice of a loss depends on; see :class:`~clarysage.protocols.ModelFacts`."""
+
+    @property
+    def task(self) -> str | None: ...
+
+    @property
+    def hard(self) -> bool: ...
+
+    @property
+    def floor(self) -> float | None: ...
+
 
 MEMBERS = ("name", "task", "degree", "debiasing", "ceiling", "encode", "check", "best_constant")
 
@@ -71,15 +87,25 @@ def makes_shapley_effects(loss: Any) -> bool:
     return is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2)
 
 
-def as_losses(loss: Any, task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> tuple[Loss, ...]:
+def as_losses(loss: Any, facts: FactsForChoice, outputs: np.ndarray, y: np.ndarray) -> tuple[Loss, ...]:
     """Returns one loss or several as objects; "auto" is replaced by the loss that suits the model."""
-    given = loss_for(task, hard, outputs, y) if is_auto(loss) else loss
-    losses = tuple(as_loss(each) for each in (given if isinstance(given, (list, tuple)) else [given]))
+    given = loss_for(facts.task, facts.hard, outputs, y) if is_auto(loss) else loss
+    each_given = given if isinstance(given, (list, tuple)) else [given]
+    losses = tuple(_with_floor(as_loss(each), facts.floor) for each in each_given)
     if not losses:
         raise InputError("loss", got="an empty list", wanted="one loss or more")
-    if hard and any(isinstance(each, CrossEntropy) for each in losses):
+    if facts.hard and any(isinstance(each, CrossEntropy) for each in losses):
         raise labels_instead_of_probabilities("a classifier that predicts labels")
     return losses
+
+
+def _with_floor(loss: Loss, floor: float | None) -> Loss:
+    """Returns a loss of probabilities with the floor of a model, where the user has set none."""
+    return (
+        loss
+        if floor is None or not isinstance(loss, (CrossEntropy, MultiLabel))
+        else replace(loss, default_floor=floor)
+    )
 
 
 def check_predicts_response(task: str | None, losses: Iterable[Loss]) -> None:

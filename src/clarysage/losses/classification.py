@@ -19,6 +19,7 @@ from clarysage.protocols import LossTask
 
 NAMED = Call("as_predictor", "model", (Set("classes", ("a", "b")),))
 MOST_NAMED = 8  # classes in a message
+LEAST_FLOOR = 1e-12  # of probabilities, where a model does not say what its training rows can tell from zero
 ROUNDING = 1e-9  # difference of probabilities that count as equal
 SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only approximately
 
@@ -27,20 +28,35 @@ SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one o
 class CrossEntropy:
     """Cross entropy: minus the logarithm of the predicted probability of the true class.
 
-    Probabilities are clipped to at least ``clip``, so that a probability of zero for the true class has a loss of
-    -log(1e-12) = 27.63 instead of infinity. The explanation reports how often that happened.
+    Probabilities are clipped to at least ``floor``, so that a probability of zero for the true class has a finite loss.
+    If it is None, it is ``default_floor``, which measures choose by the model: where probabilities are shares of
+    training rows, as in leaves of trees or among nearest neighbours, it is that of half a row; for other models it is
+    1e-12, with a loss of 27.63. The explanation reports the rows whose loss was bounded.
 
     Examples
     --------
-    >>> CrossEntropy()(np.array([[0.2, 0.8], [1.0, 0.0]]), np.array([1, 1])).round(2)
-    array([ 0.22, 27.63])
+    >>> outputs, y = np.array([[0.2, 0.8], [1.0, 0.0]]), np.array([1, 1])
+    >>> CrossEntropy()(outputs, y).round(2), CrossEntropy(floor=0.01)(outputs, y).round(2)
+    (array([ 0.22, 27.63]), array([0.22, 4.61]))
     """
 
-    clip: float = 1e-12
-    name: str = "cross entropy"
+    floor: float | None = None
+    default_floor: float = LEAST_FLOOR
     task: ClassVar[LossTask] = "classification"
     degree: ClassVar[int | None] = None
     debiasing: ClassVar[Debiasing] = TaylorLogarithm()
+
+    def __post_init__(self) -> None:
+        check_floor(self.floor)
+
+    @property
+    def name(self) -> str:
+        return "cross entropy" if self.floor is None else f"cross entropy({self.floor!r})"
+
+    @property
+    def clip(self) -> float:
+        """The least probability that enters the loss."""
+        return self.default_floor if self.floor is None else self.floor
 
     @property
     def ceiling(self) -> float:
@@ -58,8 +74,8 @@ class CrossEntropy:
         return self.expected(-np.log(np.maximum(self.probabilities(prediction, target), self.clip)), target)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """Returns the class frequencies."""
-        return _as_outputs(class_shares(target, weights, outputs), outputs)
+        """Returns the class frequencies; zero for classes so rare that their bounded loss costs less."""
+        return _as_outputs(best_probabilities(class_shares(target, weights, outputs), self.clip), outputs)
 
     def probabilities(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Returns the probabilities that enter the loss: (n,) of the true class, or (n, k) for soft targets."""
@@ -245,6 +261,36 @@ def class_shares(target: np.ndarray, weights: np.ndarray, outputs: int) -> np.nd
     """
     sums = weights @ target if target.ndim > 1 else np.bincount(target, weights, minlength=max(outputs, 2))
     return np.asarray(sums / weights.sum())
+
+
+def best_probabilities(shares: np.ndarray, floor: float) -> np.ndarray:
+    """Returns the constant probabilities (k,) of least mean cross entropy, for classes of the given frequencies (k,).
+
+    A class that gets no probability costs the bounded loss; the others then share its probability, which pays if it is
+    rarer than about e times the floor. The classes without probability are the rarest ones.
+
+    Examples
+    --------
+    >>> best_probabilities(np.array([0.9, 0.08, 0.02]), floor=1e-12)
+    array([0.9 , 0.08, 0.02])
+    >>> best_probabilities(np.array([0.9, 0.08, 0.02]), floor=0.01).round(3)
+    array([0.918, 0.082, 0.   ])
+    """
+    order, best, least = np.argsort(shares, kind="stable"), shares, math.inf
+    for count in range(len(shares)):
+        constant = shares.copy()
+        constant[order[:count]] = 0
+        constant = constant / constant.sum() if count else constant
+        risk = float(shares @ -np.log(np.maximum(constant, floor)))
+        if count == 0 or risk < least - ROUNDING * least:
+            best, least = constant, risk
+    return best
+
+
+def check_floor(floor: float | None) -> None:
+    """Raises unless a floor of probabilities is above zero and below one, or None."""
+    if floor is not None and not 0 < floor < 1:
+        raise InputError("floor", got=repr(floor), wanted="a probability above 0 and below 1, or None", hint="0.001")
 
 
 def _as_outputs(shares: np.ndarray, outputs: int) -> np.ndarray:

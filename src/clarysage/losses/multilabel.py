@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import Call, InputError, ModelError, Set
-from clarysage.losses.classification import SUM_TOLERANCE
+from clarysage.losses.classification import LEAST_FLOOR, SUM_TOLERANCE, best_probabilities, check_floor
 from clarysage.losses.debiasing import Debiasing, Strata, TaylorLogarithm
 from clarysage.protocols import LossTask
 
@@ -22,7 +22,7 @@ class MultiLabel:
     The model returns the probability of each label, (n, k), which need not add up to one; y is a matrix (n, k) of zeros
     and ones. With ``label`` the loss is the binary cross entropy of this label alone; :meth:`each` returns the losses
     of all labels, for one explanation of each in a single run. Probabilities of the true value are clipped to at least
-    ``clip``.
+    ``floor``, as in :class:`~clarysage.CrossEntropy`.
 
     Examples
     --------
@@ -32,10 +32,14 @@ class MultiLabel:
     """
 
     label: int | None = None
-    clip: float = 1e-12
+    floor: float | None = None
+    default_floor: float = LEAST_FLOOR
     task: ClassVar[LossTask] = "classification"
     degree: ClassVar[int | None] = None
     debiasing: ClassVar[Debiasing] = TaylorLogarithm()
+
+    def __post_init__(self) -> None:
+        check_floor(self.floor)
 
     @classmethod
     def each(cls, labels: int) -> list[MultiLabel]:
@@ -51,6 +55,11 @@ class MultiLabel:
     @property
     def name(self) -> str:
         return "multi label cross entropy" + ("" if self.label is None else f"({self.label})")
+
+    @property
+    def clip(self) -> float:
+        """The least probability that enters the loss."""
+        return self.default_floor if self.floor is None else self.floor
 
     @property
     def ceiling(self) -> float:
@@ -94,8 +103,9 @@ class MultiLabel:
         return self.expected(-np.log(np.maximum(self.probabilities(prediction, target), self.clip)), target)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """Returns the frequencies of the labels."""
-        return np.asarray(np.average(target, axis=0, weights=weights))
+        """Returns the frequencies of the labels; 0 or 1 for labels so rare, or frequent, that this costs less."""
+        shares = np.average(target, axis=0, weights=weights)
+        return np.array([best_probabilities(np.array([1 - share, share]), self.clip)[1] for share in shares])
 
     def probabilities(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Returns the probabilities (n, k) of the true value of each label."""

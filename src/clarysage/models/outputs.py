@@ -31,6 +31,7 @@ def from_methods(
     classes: tuple[Any, ...] | None = None,
     task: Task | None = None,
     structure: Callable[[], Structure] | None = None,
+    floor: float | None = None,
     **facts: Any,
 ) -> Predictor:
     """Returns the predictor that calls one method of a model.
@@ -42,6 +43,7 @@ def from_methods(
     methods : functions to call in place of methods of the model
     classes : labels of the classes that probabilities are of
     task, structure : task and structure of the model when its default method is called
+    floor : the least probability that training rows can tell from zero, for a method that returns probabilities
     facts : further fields of the predictor
     """
     facts = {"name": type(model).__name__, "origin": model, **facts}
@@ -62,7 +64,7 @@ def from_methods(
     if not callable(function):
         raise unknown_output(facts["name"], output)
     if values.get(method) == "probabilities":
-        return Predictor(function, task="classification", classes=classes, structure=structure, **facts)
+        return Predictor(function, task="classification", classes=classes, structure=structure, floor=floor, **facts)
     if values.get(method) == "labels" and classes is not None:
         return Predictor(Votes(function, classes), task="classification", classes=classes, hard=True, **facts)
     if method != default:

@@ -43,6 +43,7 @@ class Predictor:
     structure : reads the structure of the model, or raises ``UnknownStructureError``; None where there is none
     origin : the model that it was made of, where that is more than a function
     batch_size : largest number of rows in one call, if the user sets it
+    floor : the least probability of a class that its training rows can tell from zero, if it is known
     pace : the measured speed of its calls, and the deadline of a run
     """
 
@@ -56,6 +57,7 @@ class Predictor:
     structure: Callable[[], Structure] | None = None
     origin: Any = field(default=None, repr=False, compare=False)
     batch_size: int | None = None
+    floor: float | None = None
     pace: Pace = field(default_factory=Pace, repr=False, compare=False)
 
     def __call__(self, rows: Any) -> np.ndarray:
@@ -155,7 +157,7 @@ class BoundPredictor:
     @cached_property
     def facts(self) -> ModelFacts:
         f = self.predictor
-        return ModelFacts(f.task, f.classes, f.hard, f.batch_size)
+        return ModelFacts(f.task, f.classes, f.hard, f.batch_size, f.floor)
 
     def __conform__(self, kind: type[Kind]) -> object:
         """Returns the measured speed of the model, which is an ability of all that calls it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,8 @@ LINKS: dict[str, Link] = {
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor"), "exponential"),
     **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), "logistic"),
 }
+
+Value = TypeVar("Value")
 
 SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 ONE_EACH = ("OneVsRestClassifier", "OneVsOneClassifier", "MultiOutputRegressor", "MultiOutputClassifier")
@@ -107,21 +109,32 @@ def estimator_predictor(model: Any, output: str | None, **facts: Any) -> Predict
         "feature_names": None if names is None else tuple(map(str, names)),
         "containers": _containers(model, names),
         "structure": _structure(model),
+        "floor": _floor(model) if has_classes else None,
     }
     return from_methods(model, output, **{**defaults, **facts})
 
 
 def _ends_in_ranker(model: Any) -> bool:
     """Tells whether the last estimator of a pipeline or search is a ranker; scikit-learn itself has none."""
-    name = type(model).__name__
-    last = None
-    if name == "Pipeline":
-        last = model.steps[-1][1]
-    elif name in SEARCHES:
-        last = getattr(model, "best_estimator_", None)
+    last = _last(model)
     if library_of(type(last)) == "sklearn":
         return _ends_in_ranker(last)
     return hasattr(last, "predict") and as_predictor(last).task == "ranking"
+
+
+def _last(model: Any) -> Any:
+    """Returns the last estimator of a pipeline or search; None for other models."""
+    if type(model).__name__ == "Pipeline":
+        return model.steps[-1][1]
+    return getattr(model, "best_estimator_", None) if type(model).__name__ in SEARCHES else None
+
+
+def _floor(model: Any) -> float | None:
+    """Returns the probability to take for a class that the model gives none; None where it is not known."""
+    last = _last(model)
+    reader = _of_class(model, SHARES) if last is None else None
+    shares = None if reader is None else reader(model)
+    return _floor(last) if last is not None else (None if shares is None else shares.floor)
 
 
 def check_fitted(model: Any) -> None:
@@ -212,7 +225,7 @@ READERS: dict[str, Callable[[Any], Structure]] = {
 }
 
 
-def _of_class(model: Any, readers: Mapping[str, Reader]) -> Reader | None:
+def _of_class(model: Any, readers: Mapping[str, Value]) -> Value | None:
     """Returns the reader for the model's scikit-learn class, or for its next base that has one."""
     names = (kind.__name__ for kind in type(model).__mro__ if library_of(kind) == "sklearn")
     return next((readers[name] for name in names if name in readers), None)
@@ -270,6 +283,50 @@ def _count_columns(columns: np.ndarray, width: int) -> np.ndarray:
     return np.bincount(np.asarray(columns, dtype=np.int64), minlength=width).astype(np.float64)
 
 
+@dataclass(frozen=True)
+class RowShares:
+    """Probabilities of a model that are shares of training rows, or means of such shares.
+
+    Attributes
+    ----------
+    least : the smallest probability above zero that it can give
+    rows : the largest number of training rows that a probability is the share of, such as those in a leaf
+    """
+
+    least: float
+    rows: float
+
+    @property
+    def floor(self) -> float:
+        """Half a training row, (0 + 1/2) / (n + 1) of the most rows, but at most half of the least probability."""
+        return 0.5 * min(self.least, 1 / (self.rows + 1))
+
+
+def _shares_of_tree(model: Any) -> RowShares:
+    tree = model.tree_
+    is_leaf = tree.children_left < 0
+    values = tree.value[is_leaf, 0]
+    shares = values / values.sum(axis=1, keepdims=True)
+    return RowShares(float(shares[shares > 0].min()), float(tree.n_node_samples[is_leaf].max()))
+
+
+def _shares_of_neighbours(model: Any) -> RowShares | None:
+    k = float(model.n_neighbors)
+    return RowShares(1 / k, k) if model.weights in ("uniform", None) else None  # weighted shares may be of any size
+
+
+def _shares_of_members(model: Any) -> RowShares | None:
+    """Returns the shares of an ensemble, whose probabilities are means over its members, with equal weights."""
+    parts: list[RowShares] = []
+    for member in model.estimators_:
+        reader = _of_class(member, SHARES)
+        shares = None if reader is None else reader(member)
+        if shares is None or getattr(model, "weights", None) is not None:
+            return None
+        parts.append(shares)
+    return RowShares(min(part.least for part in parts) / len(parts), max(part.rows for part in parts))
+
+
 Reader = Callable[[Any], np.ndarray | None]
 
 GAINS: dict[str, Reader] = {
@@ -282,4 +339,9 @@ SPLIT_COUNTS: dict[str, Reader] = {
     "BaseDecisionTree": _splits_of_tree,
     "BaseHistGradientBoosting": _splits_of_histograms,
     **dict.fromkeys(("BaseForest", "BaseGradientBoosting", "BaseWeightBoosting", "BaseBagging"), _splits_of_members),
+}
+SHARES: dict[str, Callable[[Any], RowShares | None]] = {
+    "BaseDecisionTree": _shares_of_tree,
+    "KNeighborsClassifier": _shares_of_neighbours,
+    **dict.fromkeys(("BaseForest", "BaseBagging", "VotingClassifier"), _shares_of_members),
 }

@@ -80,12 +80,14 @@ class ModelFacts:
     classes : labels of its classes in the order of its outputs
     hard : whether its outputs are votes (labels, one-hot) rather than probabilities
     batch_size : maximum number of rows per call of the model, if the user set one
+    floor : the least probability of a class that its training rows can tell from zero, if it is known
     """
 
     task: str | None = None
     classes: tuple[Any, ...] | None = None
     hard: bool = False
     batch_size: int | None = None
+    floor: float | None = None
 
 
 class CodePredictor(Protocol):
