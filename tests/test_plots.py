@@ -266,7 +266,7 @@ def test_plot_method_draws_bars() -> None:
 
 
 def test_figure_grows_with_the_number_of_features() -> None:
-    few, many = (bars(explain(np.arange(p) + 1.0)).figure.get_size_inches() for p in (5, 50))
+    few, many = (bars(explain(np.arange(p) + 1.0), top=None).figure.get_size_inches() for p in (5, 50))
     assert many[1] > few[1] + 10
     assert bars(explain(np.arange(50) + 1.0), orientation="vertical").figure.get_size_inches()[0] > 13
 
@@ -314,7 +314,7 @@ def test_a_name_without_end_breaks_off() -> None:
 
 
 def test_names_shrink_on_a_small_axis() -> None:
-    ax = bars(explain(np.arange(60) + 1.0), ax=new_axis())
+    ax = bars(explain(np.arange(60) + 1.0), ax=new_axis(), top=None)
     ax.figure.canvas.draw()
     boxes = [box_of(label) for label in ax.get_yticklabels()]
     assert all(lower.y1 <= upper.y1 for upper, lower in pairwise(boxes))

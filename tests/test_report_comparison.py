@@ -271,7 +271,7 @@ def test_outputs_of_notebooks_have_no_ids_no_scripts_and_a_style_that_stays_with
 
 
 def test_the_table_of_a_notebook_is_there_without_its_picture_and_style(two):
-    for found in (made_up(40), two):
+    for found in (made_up(20), two):
         shown = notebook(found)
         bare = re.sub(r"<style>.*?</style>|<svg.*?</svg>(?!</g>)", "", shown, flags=re.DOTALL)
         assert bare.index("<table>") < shown.index("<svg")

@@ -11,6 +11,7 @@ from itertools import accumulate
 UNSEEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 ELLIPSIS = "…"
 LISTED = 8  # maximum number of names in a message
+SHOWN = 20  # features, or other items, that texts, plots and pages show unless asked for more
 
 
 def visible(name: str) -> str:

@@ -376,6 +376,15 @@ class FileOptions(JsonOptions):
             help="Write a report to this HTML file: a page with chart, table and warnings.",
         ),
     ] = None
+    top: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            show_default=False,
+            help="Number of features in the printed table and in plots, the largest ones. Default: 20.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

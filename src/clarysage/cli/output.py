@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from clarysage._utils.atomic import write_atomically
+from clarysage._utils.display import SHOWN
 from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
 from clarysage.cli.file_checks import check_writable
-from clarysage.cli.messages import note_in_shell
+from clarysage.cli.messages import in_shell, note_in_shell
 from clarysage.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,11 +59,20 @@ class OutputFiles:
             if path.resolve() == other.resolve():
                 raise InputError(second, got=f"{other}, as for {first}", wanted="another file")
 
-    def write_and_print(self, result: Result, say: Say, *, summary: Summary | None = None, rows: bool = False) -> None:
+    def write_and_print(
+        self,
+        result: Result,
+        say: Say,
+        *,
+        top: int | None = None,
+        summary: Summary | None = None,
+        rows: bool = False,
+    ) -> None:
         """Writes the files and prints the result, even if writing fails.
 
-        The exit code is 4 if something is flagged, else 3 if something has not converged. ``summary`` replaces the
-        usual summary of the result; ``rows`` includes the contributions of single rows in the JSON.
+        The exit code is 4 if something is flagged, else 3 if something has not converged. Table and plots show the
+        ``top`` largest features, by default as many as they usually do. ``summary`` replaces the usual summary of the
+        result; ``rows`` includes the contributions of single rows in the JSON.
         """
         from clarysage.render import text
         from clarysage.results.files import as_json, as_plain
@@ -69,12 +80,13 @@ class OutputFiles:
         summary = result.summary() if summary is None else summary
         data = as_json(as_plain(result, rows=rows))
         try:
-            self._write(result, summary, data, say)
+            self._write(result, summary, data, say, top)
         finally:
             if self.json_file == STDOUT:
                 print_data(data)
             else:
-                print(text(replace(summary, notes=tuple(map(note_in_shell, summary.notes)))), flush=True)
+                in_words = replace(summary, notes=tuple(map(note_in_shell, summary.notes)))
+                print(text(in_words, in_shell, top=top or SHOWN), flush=True)
         for sentence in summary.unfinished:
             say(sentence)
         if summary.flagged:
@@ -82,14 +94,15 @@ class OutputFiles:
         if summary.flagged or summary.unfinished:
             raise typer.Exit(FLAGGED if summary.flagged else NOT_CONVERGED)
 
-    def _write(self, result: Result, summary: Summary, data: str, say: Say) -> None:
+    def _write(self, result: Result, summary: Summary, data: str, say: Say, top: int | None) -> None:
         if self.json_file is not None and self.json_file != STDOUT:
             write_atomically(f"{data}\n", self.json_file)
             say(f"wrote {self.json_file}")
         for option, path in self.pictures.items():
             if path is not None:
                 with clean_stdout():
-                    path.write_bytes(picture(summary.pictures[option.removeprefix("--")], path.suffix))
+                    draw = summary.pictures[option.removeprefix("--")]
+                    path.write_bytes(picture(draw if top is None else partial(draw, top=top), path.suffix))
                 say(f"wrote {path}")
         if self.html is not None:
             result.report(self.html, about=summary.about or None)

@@ -320,6 +320,11 @@ def interval_note(explanation: Explanation, level: float, joint: bool, about: st
     return [f"{coverage} {100 * level:.6g}% intervals about {explanation.meaning(about)}.", *exact]
 
 
+def drawn_words(drawn: int, count: int, more: str = "") -> str:
+    """Returns a sentence on how many features are drawn, for plots that leave some out."""
+    return f"{drawn:,} of {count:,} features are drawn{more}."
+
+
 def convergence_note(explanation: Explanation) -> list[str]:
     """Returns a warning if the run ended before it converged."""
     return [] if explanation.stopped.is_wanted else [f"NOT CONVERGED: {explanation.stopped.value}"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from clarysage._utils.display import SHOWN
 from clarysage.errors import InputError, Set
 from clarysage.plots.axes import (
     BLUE,
@@ -13,6 +14,7 @@ from clarysage.plots.axes import (
     VERMILLION,
     check,
     convergence_note,
+    drawn_words,
     feature_axis,
     interval_note,
     note,
@@ -32,7 +34,7 @@ def bars(
     explanation: Explanation,
     *,
     ax: Axes | None = None,
-    top: int | None = None,
+    top: int | None = SHOWN,
     orientation: Literal["horizontal", "vertical"] = "horizontal",
     level: float = 0.95,
     joint: bool = False,
@@ -52,7 +54,7 @@ def bars(
     top : draw the ``top`` features with the largest absolute values, so that harmful ones are included, and the sum of
         all others as one hatched bar at the end; its interval comes from the covariance of the values about the data.
         Where no covariance was stored (very many features, or intervals about the population), the bar has no interval
-        and the note says so. Default: every feature
+        and the note says so. None draws every feature
     orientation : "horizontal" (largest at the top) or "vertical" (largest at the left)
     level, joint, about : of the intervals, as in :meth:`clarysage.Explanation.interval`
     title : text above the axis
@@ -115,8 +117,11 @@ def _draw(ax: Any, selection: Selection, is_horizontal: bool, color: Any, negati
 
 def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool, about: str) -> list[str]:
     sentences = [*convergence_note(explanation), *interval_note(explanation, level, joint, about)]
-    if selection.others and selection.has_interval[0] and not selection.has_interval[-1]:
-        sentences.append("The sum of the others has no interval: no covariance was stored.")
+    if selection.others:
+        count = len(explanation.values)
+        sentences.append(drawn_words(count - selection.others, count, ", the hatched bar is the sum of the others"))
+        if selection.has_interval[0] and not selection.has_interval[-1]:
+            sentences.append("The sum of the others has no interval: no covariance was stored.")
     return sentences
 
 

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.errors import InputError, PythonOnly, Set
+from clarysage._utils.display import SHOWN
+from clarysage.errors import InputError, PythonOnly
 from clarysage.plots.axes import (
     BLUE,
     GREY,
     INK,
     VERMILLION,
     check_axis,
+    drawn_words,
     feature_axis,
-    is_count,
     literal,
     note,
     value_axis,
@@ -22,6 +23,7 @@ from clarysage.plots.axes import (
 )
 from clarysage.results import Comparison
 from clarysage.results.comparison_view import MOST_PLOTTED, interval_of
+from clarysage.results.summary import check_top
 from clarysage.synonyms import with_synonyms
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def comparison(
     comparison: Comparison,
     *,
     ax: Axes | None = None,
-    top: int | None = None,
+    top: int | None = SHOWN,
     level: float = 0.95,
     title: str | None = None,
 ) -> Axes:
@@ -45,8 +47,8 @@ def comparison(
     ----------
     comparison : what to draw, the result of :func:`clarysage.compare`; at most seven explanations
     ax : axis to draw on; default a new figure, as in :func:`clarysage.plots.bars`
-    top : draw the ``top`` features with the largest absolute values in any explanation, and those that are flagged.
-        Default: every feature
+    top : draw the ``top`` features with the largest absolute values in any explanation, and those that are flagged;
+        None for all
     level : of the intervals
     title : text above the axis
 
@@ -118,7 +120,7 @@ def _sentences(comparison: Comparison, drawn: int, level: float) -> list[str]:
     else:
         sentences.append(f"No significant difference {pairs}, {test}.")
     if drawn < len(comparison.feature_names):
-        sentences.append(f"{drawn:,} of {len(comparison.feature_names):,} features are drawn.")
+        sentences.append(drawn_words(drawn, len(comparison.feature_names)))
     return sentences
 
 
@@ -135,10 +137,7 @@ def _check(comparison: object, ax: object, top: object) -> None:
         raise InputError(
             "comparison", got=f"{len(comparison.names)} explanations", wanted=f"at most {MOST_PLOTTED} in a plot"
         )
-    if top is not None and not is_count(top):
-        raise InputError(
-            "top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint=Set("top", 10)
-        )
+    check_top(top)
 
 
 COLOURS = (GREY, BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442")  # Okabe and Ito's; the reference is grey

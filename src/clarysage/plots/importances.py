@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clarysage._utils.display import SHOWN
 from clarysage.errors import InputError, Set
 from clarysage.plots.axes import (
     BLUE,
@@ -20,6 +21,7 @@ from clarysage.plots.axes import (
     Labels,
     axis_inches,
     check_importances,
+    drawn_words,
     feature_axis,
     font_points,
     is_count,
@@ -48,7 +50,7 @@ HATCH = "////"
 def side_by_side(
     importances: Importances,
     *,
-    top: int | None = None,
+    top: int | None = SHOWN,
     level: float = 0.95,
     columns: int | None = None,
     title: str | None = None,
@@ -58,7 +60,7 @@ def side_by_side(
     Parameters
     ----------
     importances : what to draw, the result of :func:`clarysage.importances`
-    top : draw only the ``top`` features with the largest mean shares over measures. Default: every feature
+    top : draw only the ``top`` features with the largest mean shares over measures; None for all
     level : of the intervals, each about the most general target that its measure supports
     columns : panels in a row; default: as many as make the figure somewhat wider than high
     title : text above all panels
@@ -184,9 +186,7 @@ def _panel_notes(importances: Importances, names: Sequence[str], level: float) -
     if importances.unfinished:
         sentences.append(f"NOT CONVERGED: {', '.join(importances.unfinished)}.")
     if len(names) < len(importances.feature_names):
-        sentences.append(
-            f"{len(names):,} of {len(importances.feature_names):,} features are drawn; ranks are among all features."
-        )
+        sentences.append(drawn_words(len(names), len(importances.feature_names), "; ranks are among all features"))
     return sentences
 
 
@@ -206,7 +206,7 @@ HEURISTIC_MARK, HARM_MARK = "*", "−"  # after names of heuristics, and after r
 
 @with_synonyms
 def ranks(
-    importances: Importances, *, ax: Axes | None = None, top: int | None = None, title: str | None = None
+    importances: Importances, *, ax: Axes | None = None, top: int | None = SHOWN, title: str | None = None
 ) -> Axes:
     """Heat map of ranks, features by measures: the darker, the more important; 1 is the largest value of a measure.
 
@@ -298,7 +298,5 @@ def _rank_notes(importances: Importances, names: Sequence[str], values: np.ndarr
     if importances.unfinished:
         sentences.append(f"NOT CONVERGED: {', '.join(importances.unfinished)}.")
     if len(names) < len(importances.feature_names):
-        sentences.append(
-            f"{len(names):,} of {len(importances.feature_names):,} features are drawn; ranks are among all features."
-        )
+        sentences.append(drawn_words(len(names), len(importances.feature_names), "; ranks are among all features"))
     return [" ".join(sentences)]

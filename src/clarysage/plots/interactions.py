@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clarysage._utils.display import SHOWN
 from clarysage.errors import InputError
 from clarysage.plots.axes import (
     BLUE,
@@ -15,6 +17,7 @@ from clarysage.plots.axes import (
     axis_inches,
     check_axis,
     convergence_note,
+    drawn_words,
     font_points,
     interval_note,
     note,
@@ -24,6 +27,7 @@ from clarysage.plots.axes import (
 from clarysage.plots.bars import bars
 from clarysage.results import Interactions
 from clarysage.results.interactions import UNDECIDED, unexplained_words
+from clarysage.results.summary import check_top
 from clarysage.results.text import loss_words, number_format
 
 if TYPE_CHECKING:
@@ -39,6 +43,7 @@ def interactions(
     *,
     ax: Axes | None = None,
     kind: str = "auto",
+    top: int | None = SHOWN,
     level: float = 0.95,
     about: str | None = None,
     title: str | None = None,
@@ -52,6 +57,8 @@ def interactions(
     interactions : what to draw, the result of :func:`clarysage.interactions`
     ax : axis to draw on; default a new figure
     kind : "matrix", "bars" with intervals, or "auto": a matrix where all pairs of three or more players are known
+    top : draw the ``top`` strongest pairs as bars, or the ``top`` features with the largest SAGE values in a matrix;
+        None for all
     level, about : of the intervals, as in :meth:`clarysage.Explanation.interval`
     title : text above the axis
 
@@ -66,13 +73,14 @@ def interactions(
         raise InputError("kind", got=f"{kind!r}", wanted=f"one of {', '.join(map(repr, KINDS))}")
     is_matrix = kind == "matrix" or (kind == "auto" and interactions.is_complete and len(interactions.players) > 2)
     if not is_matrix:
-        ax = bars(interactions.explanation, ax=ax, level=level, about=about, title=title)
+        ax = bars(interactions.explanation, ax=ax, top=top, level=level, about=about, title=title)
         ax.set_xlabel(_unit(interactions))
         return ax
-    is_new = ax is None
-    ax = _matrix(interactions, ax)
-    if len(interactions.players) <= MOST_WRITTEN:
-        _write(ax, interactions, interactions.meanings(level, about=about))
+    check_top(top)
+    is_new, players = ax is None, interactions.players[:top]
+    ax = _matrix(interactions, players, ax)
+    if len(players) <= MOST_WRITTEN:
+        _write(ax, interactions, players, interactions.meanings(level, about=about))
     about = interactions.explanation.shown if about is None else about
     sentences = [
         *convergence_note(interactions.explanation),
@@ -81,6 +89,9 @@ def interactions(
     ]
     if UNDECIDED in interactions.meanings(level, about=about):
         sentences.insert(0, "In brackets: the sign is undecided.")
+    if len(players) < len(interactions.players):
+        more = ", those with the largest SAGE values"
+        sentences.insert(0, drawn_words(len(players), len(interactions.players), more))
     if is_new:
         note_of_figure(ax.figure, sentences)
     else:
@@ -90,14 +101,14 @@ def interactions(
     return ax
 
 
-def _matrix(interactions: Interactions, ax: Axes | None) -> Any:
+def _matrix(interactions: Interactions, players: Sequence[str], ax: Axes | None) -> Any:
     """Draws cells below the diagonal, coloured by value on a scale that is symmetric around zero."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    labels, k = Labels.of(interactions.players), len(interactions.players)
+    labels, k = Labels.of(players), len(players)
     side = max(2.5, CELL_SIZE * k)
     ax = open_axis(ax, side + labels.length + 1.6, side + labels.length + 0.13 * font_points())
-    matrix = interactions.matrix
+    matrix = interactions.matrix[:k, :k]
     matrix[np.triu_indices(k)] = np.nan
     largest = float(np.nanmax(np.abs(matrix))) or 1.0
     colors = LinearSegmentedColormap.from_list("interactions", [VERMILLION, "white", BLUE])
@@ -113,12 +124,14 @@ def _matrix(interactions: Interactions, ax: Axes | None) -> Any:
     return ax
 
 
-def _write(ax: Any, interactions: Interactions, meanings: list[str]) -> None:
+def _write(ax: Any, interactions: Interactions, players: Sequence[str], meanings: list[str]) -> None:
     """Writes numbers into the cells, in white on dark ones."""
-    show, index = number_format(interactions.explanation), {name: i for i, name in enumerate(interactions.players)}
+    show, index = number_format(interactions.explanation), {name: i for i, name in enumerate(players)}
     largest = float(np.abs(interactions.values).max()) or 1.0
     size = 0.8 * font_points()
     for (first, second), value, meaning in zip(interactions.pairs, interactions.values, meanings, strict=True):
+        if not {first, second} <= index.keys():
+            continue
         column, row = sorted((index[first], index[second]))
         text = show(float(value))
         color = "white" if abs(value) > 0.6 * largest else INK

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.display import SHOWN
 from clarysage.errors import InputError, PythonOnly, resembling
 from clarysage.plots.axes import (
     GREY,
@@ -16,6 +17,7 @@ from clarysage.plots.axes import (
     Labels,
     axis_inches,
     check_axis,
+    drawn_words,
     feature_axis,
     font_points,
     inches_of_features,
@@ -38,7 +40,7 @@ from clarysage.results.text import short_name
 from clarysage.synonyms import with_synonyms
 
 MOST_SENTENCES = 3  # on features, in the note
-FEWEST_LINES, FEWEST_BARS = 3, 20  # where few features have findings
+FEWEST_LINES = 3  # where few features have findings
 SIDE_PANEL, MAIN_PANEL = 1.3, 4.6  # width in inches of losses and of inputs, and of contributions
 TALLEST_LOSSES = 3.0  # inches
 BAR_NAME_LETTERS = 12  # letters of a name below a bar
@@ -67,8 +69,7 @@ def monitoring(
     monitoring : what to draw, the result of :func:`clarysage.monitor`
     axes : axes to draw on, as many as are returned; default a new figure
     top : number of features to draw: first those that are flagged, then those with any other finding, then those with
-        the largest values. Default for bars: all with a finding, at least 20; for lines: all with a finding, at most 5,
-        or else 3
+        the largest values. Default for bars: 20; for lines: all with a finding, at most 5, or else 3
     features : names of the features to draw, instead of ``top``
     level : of the intervals
     title : text above the figure
@@ -153,7 +154,7 @@ def _selected(monitoring: Monitoring, features: Sequence[str] | None, top: int |
     """Returns names in the order of drawing."""
     if features is not None:
         return list(dict.fromkeys(features))
-    most, least = (len(LINE_COLOURS), FEWEST_LINES) if is_series else (len(monitoring.feature_names), FEWEST_BARS)
+    most, least = (len(LINE_COLOURS), FEWEST_LINES) if is_series else (SHOWN, SHOWN)
     names, order = notable(monitoring, top, most, least), np.argsort(-monitoring.comparison.reference.values)
     return names if is_series else [name for i in order if (name := monitoring.feature_names[i]) in names]
 
@@ -190,7 +191,7 @@ def _marks(monitoring: Monitoring, is_series: bool) -> str:
 
 def _left_out(monitoring: Monitoring, names: list[str]) -> list[str]:
     p = len(monitoring.feature_names)
-    return [f"{len(names):,} of {p:,} features are drawn."] if len(names) < p else []
+    return [drawn_words(len(names), p)] if len(names) < p else []
 
 
 # One table: panels next to each other

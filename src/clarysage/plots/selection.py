@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.errors import InputError, Set
 from clarysage.inference.intervals import interval
-from clarysage.plots.axes import is_count
 from clarysage.results import Explanation, Importances, Monitoring
 from clarysage.results.monitoring_view import features_to_show
+from clarysage.results.summary import check_top
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Selection:
 
 def largest(explanation: Explanation, top: int | None) -> np.ndarray:
     """Returns indices of the ``top`` players with the largest absolute values (None: all), by value, largest first."""
-    _check_top(top)
+    check_top(top)
     values = explanation.values
     selected = np.sort(np.argsort(-np.abs(values), kind="stable")[:top])  # sorted: ties stay in the players' order
     return np.asarray(selected[np.argsort(-values[selected], kind="stable")])
@@ -45,7 +44,7 @@ def largest_of_all(importances: Importances, top: int | None) -> list[str]:
 
     Absolute shares count, so that harmful features are included.
     """
-    _check_top(top)
+    check_top(top)
     shares = importances.shares().abs().mean(axis=1)
     selected = set(shares.sort_values(ascending=False, kind="stable").index[:top])
     return [name for name in importances.order if name in selected]
@@ -53,15 +52,8 @@ def largest_of_all(importances: Importances, top: int | None) -> list[str]:
 
 def notable(monitoring: Monitoring, top: int | None, most: int, least: int) -> list[str]:
     """Names of the features to draw, as :func:`clarysage.results.monitoring_view.features_to_show` chooses them."""
-    _check_top(top)
+    check_top(top)
     return features_to_show(monitoring, top, most, least)
-
-
-def _check_top(top: int | None) -> None:
-    if top is not None and not is_count(top):
-        raise InputError(
-            "top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint=Set("top", 10)
-        )
 
 
 def select(explanation: Explanation, top: int | None, level: float, joint: bool, about: str) -> Selection:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clarysage._utils.display import SHOWN
 from clarysage.plots.axes import (
     BLUE,
     GREY,
     VERMILLION,
     check,
     convergence_note,
+    drawn_words,
     feature_axis,
     interval_note,
     note,
@@ -43,7 +45,7 @@ def signs(
     level: float | None = None,
     joint: bool = True,
     about: str | None = None,
-    top: int | None = None,
+    top: int | None = SHOWN,
     title: str | None = None,
 ) -> Axes:
     """Sign of each feature's value: helps, hurts, or undecided where the interval contains zero.
@@ -55,7 +57,7 @@ def signs(
     level, joint, about : of the intervals, as in :meth:`clarysage.Explanation.interval`; joint by default, so that all
         signs are right simultaneously with this probability. The default level is that of
         ``explanation.signs``, so that both agree
-    top : draw only the ``top`` features with the largest absolute values; the legend counts all. Default: all
+    top : draw only the ``top`` features with the largest absolute values; the legend counts all. None draws all
     title : text above the axis
 
     Returns
@@ -140,7 +142,5 @@ def _sentences(explanation: Explanation, selection: Selection, level: float, joi
     if selection.has_interval.any():
         sentences.append("Undecided: the interval contains zero.")
     if len(selection.names) < len(explanation.values):
-        sentences.append(
-            f"{len(selection.names):,} of {len(explanation.values):,} features are drawn; the legend counts all."
-        )
+        sentences.append(drawn_words(len(selection.names), len(explanation.values), ", the legend counts all"))
     return sentences

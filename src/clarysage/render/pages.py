@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._utils.display import shortened, text_width, visible
+from clarysage._utils.display import SHOWN, shortened, text_width, visible
 from clarysage.errors import InputError, in_python
 from clarysage.render.chart import bars, listing_of
 from clarysage.render.figures import curve, pixel_map, squares
@@ -184,6 +184,7 @@ def templates() -> Any:
         "drawing": drawing_of,
         "is_tall": lambda table: table.most is not None and len(_rows(table)) > table.most,
         "kind": _kind,
+        "largest": lambda table: (table.largest(SHOWN), table.left_out(SHOWN)),
         "listing": listing_of,
         "rows": _rows,
         "shortened": shortened,

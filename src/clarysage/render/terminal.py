@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from clarysage._utils.display import shortened, text_width, visible
+from clarysage._utils.display import SHOWN, shortened, text_width, visible
 from clarysage.errors import Note, Words, in_python
 from clarysage.results.summary import Cell, Column, Summary, Table
 
@@ -16,17 +16,21 @@ GAP, WIDE_GAP = "  ", "   "  # between columns, and between columns of a divided
 NARROWEST_HEADING = 12
 
 
-def text(summary: Summary, words: Callable[[Words], str] = in_python) -> str:
+def text(summary: Summary, words: Callable[[Words], str] = in_python, *, top: int | None = SHOWN) -> str:
     """Returns a summary as text: findings, tables and notes; ``words`` formats advice.
 
-    Empty lines separate the parts if there are findings above the tables.
+    Tables show the ``top`` largest items and say how many there are; None for all. Empty lines separate the parts if
+    there are findings above the tables.
     """
     gap = [""] if summary.findings else []
     has_captions = any(table.caption for table in summary.tables)
     lines = [] if has_captions else [visible(summary.headline)]
     lines += [f"  {visible(finding)}" for finding in summary.findings]
     for table in summary.tables:
-        lines += [*gap, *([visible(table.caption)] if table.caption else []), *_table(table, summary.width)]
+        lines += [*gap, *([visible(table.caption)] if table.caption else [])]
+        lines += _table(table.largest(top), summary.width)
+        if (left_out := table.left_out(top)) is not None:
+            lines += _note(left_out, summary.width, words)
     return "\n".join([*lines, *gap, *(line for note in summary.notes for line in _note(note, summary.width, words))])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clarysage._utils.display import SHOWN
 from clarysage.catalogue import ADJUSTMENTS
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, as_note
@@ -18,10 +19,7 @@ from clarysage.results.comparison_view import comparison_page, comparison_summar
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, refuse_about, text_of
-from clarysage.results.summary import (
-    Page,
-    Summary,
-)
+from clarysage.results.summary import Page, Summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,9 +207,9 @@ class Comparison(Result):
         combined.attrs["about"] = self.differences[0].about
         return combined
 
-    def table(self, level: float = 0.95) -> str:
-        """Return the printed table."""
-        return text_of(self.summary(level))
+    def table(self, level: float = 0.95, *, top: int | None = SHOWN) -> str:
+        """Return the printed tables, with changed features and the ``top`` largest differences; None for all."""
+        return text_of(self.summary(level), top)
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
         """Return the comparison in brief: a table for each explanation after the first, and what changed."""

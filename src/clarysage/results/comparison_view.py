@@ -114,6 +114,8 @@ def _table(comparison: Comparison, k: int, level: float) -> Table:
             Column("", [Cell(word, tone=word) if word else "" for word in verdicts], "words"),
         ),
         caption=f"{here} minus {there}: {values_and_unit(comparison)}",
+        weights=np.where(flags, np.inf, np.abs(target.values))[order],
+        by="differences",
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from clarysage._utils.display import shortened
+from clarysage._utils.display import SHOWN, shortened
 from clarysage.catalogue import ABOUT, present_measure_name
 from clarysage.codec import ON_REQUEST, Array, freeze_arrays, read_only, require
 from clarysage.errors import (
@@ -476,9 +476,18 @@ class Explanation(Result):
         frame.attrs["about"] = about
         return frame
 
-    def table(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> str:
-        """Return the printed table, with intervals about ``about``; ``tests=True`` adds p-values (Holm)."""
-        return text_of(self.summary(level, about=about, tests=tests))
+    def table(
+        self, level: float = 0.95, *, about: str | None = None, tests: bool = False, top: int | None = SHOWN
+    ) -> str:
+        """Return the printed table.
+
+        Parameters
+        ----------
+        level, about : of the intervals, as in :meth:`interval`
+        tests : whether to add p-values (Holm)
+        top : number of features, those with the largest absolute values; None for all
+        """
+        return text_of(self.summary(level, about=about, tests=tests), top)
 
     def summary(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> Summary:
         """Return the explanation in brief; ``tests=True`` adds p-values (Holm)."""
@@ -611,7 +620,8 @@ def _table(explanation: Explanation, level: float, about: str, tests: bool) -> T
     for alternative in ("helps", "hurts") if tests else ():
         p_values = explanation.p_values(alternative, about=about, adjust="holm")
         columns.append(Column(f"p {alternative}", [p_value_words(p_values[i]) for i in order], "interval"))
-    return Table((*columns, Column("", [_bar(explanation, i) for i in order], "bar")))
+    weights = np.abs(explanation.values)[order]
+    return Table((*columns, Column("", [_bar(explanation, i) for i in order], "bar")), weights=weights)
 
 
 def _bar(explanation: Explanation, index: int) -> str:

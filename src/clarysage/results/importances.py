@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage._utils.display import shortened, visible
+from clarysage._utils.display import SHOWN, shortened, visible
 from clarysage.catalogue import present_measure_name
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, resembling
@@ -195,9 +195,9 @@ class Importances(Result, Mapping[str, Explanation]):
         """Return a pandas DataFrame of Spearman's rank correlations of measures; NaN where all values are equal."""
         return self.to_frame().corr(method="spearman")
 
-    def table(self) -> str:
-        """Return the printed table."""
-        return text_of(self.summary())
+    def table(self, *, top: int | None = SHOWN) -> str:
+        """Return the printed tables, with the ``top`` features with the largest mean shares; None for all."""
+        return text_of(self.summary(), top)
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
         """Return the measures in brief: values, shares and ranks of all features, and properties of the measures."""
@@ -210,7 +210,7 @@ class Importances(Result, Mapping[str, Explanation]):
             tables=(_table_of_values(self), _table_of_measures(self)),
             notes=_notes(self),
             unfinished=_unfinished(self),
-            pictures={"plot": self.plot, "ranks": lambda: plots().ranks(self)},
+            pictures={"plot": self.plot, "ranks": lambda **options: plots().ranks(self, **options)},
             width=WIDTH,
             record=_record(self),
         )
@@ -338,7 +338,8 @@ def _table_of_values(importances: Importances) -> Table:
             for row in zip(*parts, strict=True)
         ]
         columns.append(Column(_display_name(importances, name), cells))
-    return Table(tuple(columns), is_divided=True)
+    weights = tables[1].abs().mean(axis=1).loc[order].to_numpy()
+    return Table(tuple(columns), is_divided=True, weights=weights, by="mean shares")
 
 
 def _percent(share: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage._utils.display import shortened
+from clarysage._utils.display import SHOWN, shortened
 from clarysage.codec import require
 from clarysage.errors import InputError, Note
 from clarysage.inference.estimate import StopReason
@@ -16,7 +16,7 @@ from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT
 from clarysage.inference.sequential import UNDECIDED as OPEN
 from clarysage.results.explanation import Explanation, items_by_value, page_of_values, value_bars
 from clarysage.results.files import file_format
-from clarysage.results.result import Result, plots
+from clarysage.results.result import Result, plots, text_of
 from clarysage.results.summary import Column, Page, Paragraph, Section, Squares, Summary, Table
 from clarysage.results.text import cost_words, interval_words, number_format
 from clarysage.results.verdicts import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, verdicts_about
@@ -180,6 +180,10 @@ class Interactions(Result):
         """Indices of the pairs, the strongest first."""
         return np.argsort(-np.abs(self.values), kind="stable")
 
+    def table(self, level: float = 0.95, *, about: str | None = None, top: int | None = SHOWN) -> str:
+        """Return the printed table of the ``top`` strongest pairs; None for all."""
+        return text_of(self.summary(level, about=about), top)
+
     def plot(self, **options: Any) -> Any:
         """Draw a heat map, or bars for selected pairs; see :func:`clarysage.plots.interactions` for the options."""
         return plots().interactions(self, **options)
@@ -226,7 +230,9 @@ def _table(interactions: Interactions, level: float, about: str) -> Table:
             Column("value", [show(interactions.values[i]) for i in order]),
             Column(f"{100 * level:g}% interval", [f"[{show(low[i])}, {show(high[i])}]" for i in order], "interval"),
             Column("", [meanings[i] for i in order], "words"),
-        )
+        ),
+        weights=np.abs(interactions.values)[order],
+        noun="pair",
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clarysage._utils.display import SHOWN
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, as_note
 from clarysage.inference.intervals import adjusted
@@ -195,9 +196,9 @@ class Monitoring(Result):
         ]
         return pd.DataFrame(rows)
 
-    def table(self, level: float = 0.95) -> str:
-        """Return the printed findings and table."""
-        return text_of(self.summary(level))
+    def table(self, level: float = 0.95, *, top: int | None = SHOWN) -> str:
+        """Return the printed findings and table, of the ``top`` features: flagged ones first, or None for all."""
+        return text_of(self.summary(level), top)
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
         """Return the findings in brief, with a table of the features, or of the slices if there are several."""

@@ -175,7 +175,9 @@ def _feature_table(monitoring: Monitoring, level: float) -> Table:
             Column("inputs", [f"{finding.shift.distance:.2f}" for finding in rows]),
             Column("p of inputs", [p_value_words(finding.inputs_p_value) for finding in rows]),
             Column("", ["" if finding.verdict == UNCHANGED else finding.verdict for finding in rows], "words"),
-        )
+        ),
+        weights=-np.array([SEVERITY.index(finding.verdict) * len(rows) + i for i, finding in enumerate(rows)]),
+        by="changes, flagged ones first",
     )
 
 

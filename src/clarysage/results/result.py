@@ -97,11 +97,11 @@ def plots() -> ModuleType:
     return plots
 
 
-def text_of(summary: Summary) -> str:
-    """Returns a summary as text, for the ``table`` methods of results."""
+def text_of(summary: Summary, top: int | None) -> str:
+    """Returns a summary as text with the ``top`` largest items, for the ``table`` methods of results."""
     from clarysage.render import text
 
-    return text(summary)
+    return text(summary, top=top)
 
 
 def agreement_with(

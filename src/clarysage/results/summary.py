@@ -8,18 +8,19 @@ result by name. Names of features are unchanged; renderers shorten and escape th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clarysage.errors import Note
+from clarysage._utils.display import SHOWN
+from clarysage.errors import Either, InputError, Note, Set
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Terms = tuple[tuple[str, str], ...]  # pairs of a term and its value
-FEW, SHOWN = 30, 20  # most items that are all shown at first, and the number shown at first if there are more
+FEW = 30  # most items that a page shows all at first
 Steps = tuple[float | None, ...]  # one number for each step, None where it is unknown
 
 
@@ -114,6 +115,8 @@ class Table:
     label : name for screen readers
     most : number of rows above which the table has its own scroll bar; None for no limit
     is_divided : whether a narrow text divides the table into blocks of columns, each with the names
+    weights : (rows,) sizes of the items, by which texts and notebooks choose the rows that they show; None for all rows
+    noun, by : noun for an item, and what is largest for the items that are shown
     """
 
     columns: tuple[Column, ...]
@@ -125,6 +128,36 @@ class Table:
     label: str = ""
     most: int | None = None
     is_divided: bool = False
+    weights: np.ndarray | None = None
+    noun: str = "feature"
+    by: str = "absolute values"
+
+    def largest(self, top: int | None) -> Table:
+        """Returns the table with only the ``top`` rows with the largest weights, in their order; None for all rows."""
+        check_top(top)
+        if self.left_out(top) is None:
+            return self
+        assert self.weights is not None
+        rows = np.sort(np.argsort(-self.weights, kind="stable")[:top]).tolist()
+        columns = (replace(column, cells=[column.cells[i] for i in rows]) for column in self.columns)
+        return replace(self, columns=tuple(columns), weights=self.weights[rows])
+
+    def left_out(self, top: int | None) -> Note | None:
+        """Returns a note on the rows that are not among the ``top`` largest; None if there are none."""
+        rows = 0 if self.weights is None else len(self.weights)
+        if top is None or rows <= top:
+            return None
+        text = f"{top:,} of {rows:,} {self.noun}s are shown, those with the largest {self.by}: "
+        return Note((text, Either("table(top=None)", f"--top {rows}"), " shows all."))
+
+
+def check_top(top: object) -> None:
+    """Raises unless this is a number of items to show, or None for all."""
+    is_count = isinstance(top, (int, np.integer)) and not isinstance(top, bool) and bool(top > 0)
+    if top is not None and not is_count:
+        raise InputError(
+            "top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint=Set("top", 10)
+        )
 
 
 @dataclass(frozen=True)
@@ -500,7 +533,7 @@ class Summary:
     figure : the figure that a notebook draws
     unfinished : a sentence for each run that ended before convergence
     flagged : names that need attention
-    pictures : functions that draw plots, by name: "plot", and others if there are any
+    pictures : functions that draw plots of the ``top`` features, by name: "plot", and others if there are any
     about, choices : target of the intervals, and possible targets, where the result leaves a choice
     width : number of columns to which text is wrapped and tables are divided into blocks; None for no limit
     record : numbers and words for tools that track experiments; None for kinds that are not tracked
@@ -515,7 +548,7 @@ class Summary:
     figure: Bars | Lines | None = None
     unfinished: tuple[str, ...] = ()
     flagged: tuple[str, ...] = ()
-    pictures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     about: str = ""
     choices: tuple[str, ...] = ()
     width: int | None = None

@@ -67,7 +67,7 @@ def compare(
             options = {"names": _names(given, names), **differences.settings}
             output_files.check([*given, console.config])
             comparison = cs.compare([explanation_in(path) for path in given], **options)
-        output_files.write_and_print(comparison, say)
+        output_files.write_and_print(comparison, say, top=written.top)
 
 
 def distinct_names(paths: Sequence[Path]) -> list[str]:

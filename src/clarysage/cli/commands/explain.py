@@ -92,7 +92,7 @@ def explain(
         about = available_about(explanation, written.about, say)
         summary = explanation.summary(about=about, tests=written.tests)
         rows = has_rows(explanation, written.rows, written.json_file, say)
-        output_files.write_and_print(explanation, say, summary=summary, rows=rows)
+        output_files.write_and_print(explanation, say, top=written.top, summary=summary, rows=rows)
 
 
 def _explanation(request: Request, say: Say, *, progress: bool) -> Explanation:

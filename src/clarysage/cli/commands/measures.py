@@ -131,7 +131,7 @@ def measures(
             names = None if only is None else measure_names(only)
             output_files.check([*request.inputs, console.config])
             importances = _importances(request, names, say, refits=refits, progress=shows_progress(console.quiet))
-        output_files.write_and_print(importances, say)
+        output_files.write_and_print(importances, say, top=written.top)
 
 
 def listing() -> str:

@@ -68,4 +68,4 @@ def merge(
         about = available_about(merged, written.about, say)
         summary = merged.summary(about=about, tests=written.tests)
         rows = has_rows(merged, written.rows, written.json_file, say)
-        output_files.write_and_print(merged, say, summary=summary, rows=rows)
+        output_files.write_and_print(merged, say, top=written.top, summary=summary, rows=rows)

@@ -133,7 +133,7 @@ def monitor(
             comparison = {"every": as_every(every, by), **differences.settings}
             output_files.check([*request.inputs, console.config])
             monitoring = _monitored(request, comparison, say, progress=shows_progress(console.quiet))
-        output_files.write_and_print(monitoring, say)
+        output_files.write_and_print(monitoring, say, top=written.top)
 
 
 def _monitored(request: Request, comparison: dict[str, Any], say: Say, *, progress: bool) -> Any:
