@@ -368,7 +368,10 @@ def test_classes_name_the_labels_of_a_booster_that_knows_only_numbers(folder: Pa
 
     data = xgboost.DMatrix(X, TRAIN["label"] == "yes")
     xgboost.train({"objective": "binary:logistic", "max_depth": 2, "nthread": 1}, data, 5).save_model("m.json")
-    assert "Try --classes a,b" in run("explain", "m.json", "test.csv", "--target", "label", "-q").stderr
+    assert (
+        "Try --classes no,yes if 'yes' means 1"
+        in run("explain", "m.json", "test.csv", "--target", "label", "-q").stderr
+    )
     found = explain("m.json", "test.csv", "--target", "label", "--classes", "no, yes", *QUICK)
     assert found["values"][0] == max(found["values"]) > 0.1
 

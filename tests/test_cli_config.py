@@ -186,6 +186,10 @@ def test_compare_takes_files_names_and_pairing(folder: Path) -> None:
         ("backgroud-rows = 256", "'backgroud-rows' in run.toml, which is not an option of explain"),
         ("backgroud_rows = 256", "Try 'background-rows'"),
         ("[explain]\ntargt = 'y'", "'targt' in run.toml, which is not an option of explain"),
+        (
+            "random_state = 1",
+            "which is not an option of explain; wanted an option of clarysage explain --help. Try 'seed'.",
+        ),
         ("only = 'sage'", "'only' in run.toml, which is not an option of explain"),
         ("json_file = 'a.json'", "'json_file' in run.toml"),
         ("config = 'a.toml'", "'config' in run.toml"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,9 +89,11 @@ def test_gains_and_splits_of_a_forest():
         assert LEFT_OUT.replace("LinearRegression", "RandomForestRegressor") in notes(extra)
 
 
-@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("polars", "pyarrow")]
+)
 def test_frames_of_other_libraries(library):
-    frames = pytest.importorskip(library)
+    frames = importlib.import_module(library)
     make = frames.from_pandas if library == "polars" else frames.Table.from_pandas
     model = cs.as_predictor(lambda Z: np.asarray(Z)[:, :2].sum(axis=1), feature_names=["a", "b", "c"])
     plain, extra = (cs.sage(model, make(table), Y.to_numpy(), rng=0) for table in (X, WITH_EXTRA))

@@ -18,8 +18,8 @@ from clarysage.cli.commands.merge import merge
 from clarysage.cli.commands.monitor import monitor
 from clarysage.cli.commands.report import report
 from clarysage.cli.console import FAILED, USAGE, print_error
+from clarysage.cli.messages import counterpart_flag
 from clarysage.errors import InputError
-from clarysage.synonyms import COUNTERPARTS, SYNONYMS
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "clarysage": (
@@ -154,20 +154,11 @@ def _refuse(error: Exception, message: str) -> None:
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoSuchOption":  # the text must not depend on the release of typer
         option = getattr(error, "option_name", "")
-        near = _counterpart(option, context) or " or ".join(sorted(getattr(error, "possibilities", None) or ()))
+        available = {flag for parameter in context.command.params for flag in parameter.opts} if context else set()
+        near = counterpart_flag(option, available) or " or ".join(sorted(getattr(error, "possibilities", None) or ()))
         message = f"No such option: {option}{f' (did you mean {near}?)' if near else ''}"
     where = _config_of(error, context)
     print_error(f"{message.rstrip('.')}{where}. Try {context.command_path if context else 'clarysage'} --help.")
-
-
-def _counterpart(option: str, context: Any) -> str:
-    """Returns the option of a command that another library's option stands for, or an empty text."""
-    from clarysage.cli.messages import flags  # late, since it reads the commands
-
-    name = option.lstrip("-").replace("-", "_")
-    ours = (SYNONYMS[name],) if name in SYNONYMS else COUNTERPARTS.get(name, ())
-    available = {flag for parameter in context.command.params for flag in parameter.opts} if context else set()
-    return next((flag for flag in map(flags().get, ours) if flag in available and flag is not None), "")
 
 
 def _config_of(error: Exception, context: Any) -> str:

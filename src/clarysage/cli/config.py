@@ -18,6 +18,7 @@ import typer
 
 from clarysage.cli.console import OptionError
 from clarysage.cli.file_checks import check_readable
+from clarysage.cli.messages import counterpart_flag
 from clarysage.cli.model_files import names_object
 from clarysage.errors import resembling
 
@@ -76,11 +77,12 @@ def _values(table: Mapping[str, Any], settings: Mapping[str, Setting], path: Pat
     for spelling, value in table.items():
         key = spelling.replace("_", "-")
         if key not in settings:
+            near = counterpart_flag(key, [f"--{name}" for name in settings])
             raise OptionError(
                 "--config",
                 got=f"{spelling!r} in {path.name}, which is not an option of {command}",
                 wanted=f"an option of clarysage {command} --help",
-                hint=resembling(key, settings),
+                hint=f"'{near[2:]}'" if near else resembling(key, settings),
             )
         setting = settings[key]
         if setting.name in values:

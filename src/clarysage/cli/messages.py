@@ -7,7 +7,7 @@ replaced by the equivalent options; alternatives that exist only in Python are l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -28,6 +28,7 @@ from clarysage.errors import (
     message,
     parts_of,
 )
+from clarysage.synonyms import COUNTERPARTS, SYNONYMS
 
 # argument of the library -> its name on the command line, if that is not the option of the same name
 ARGUMENTS = {
@@ -63,6 +64,19 @@ def flags() -> Mapping[str, str]:
 
 def _long(options: Sequence[str]) -> str:
     return next(option for option in options if option.startswith("--"))
+
+
+def counterpart_flag(option: str, available: Collection[str]) -> str:
+    """Returns the option that one of another library stands for, if it is available, else an empty text.
+
+    Examples
+    --------
+    >>> counterpart_flag("--random-state", ["--seed", "--loss"]), counterpart_flag("scoring", ["--seed"])
+    ('--seed', '')
+    """
+    name = option.lstrip("-").replace("-", "_")
+    ours = (SYNONYMS[name],) if name in SYNONYMS else COUNTERPARTS.get(name, ())
+    return next((flags()[name] for name in ours if flags().get(name) in available), "")
 
 
 def in_shell(words: Words, argument_names: Mapping[str, str] | None = None) -> str:
