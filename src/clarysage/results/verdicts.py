@@ -153,10 +153,11 @@ def filled_lead(lead: str, count: int, everything: int, noun: str = "feature", *
 
 
 def _largest(explanation: Explanation, about: str, noun: str) -> list[Sentence]:
-    """Says whether the largest values are known to be the largest; empty for exact values or very few features."""
+    """Says which features have the largest values, if that is known; empty for exact values or very few features."""
     if len(explanation.values) <= NAMED or (explanation.draws == 0 and about == "data"):
         return []
-    where = ABOUT[about].where
-    if explanation.top(NAMED, about=about).is_certain:
-        return [Sentence(f"The {NAMED} largest values are known to be the largest {where}.")]
-    return [Sentence(f"It is undecided whether the {NAMED} largest values are the largest {where}.")]
+    which = f"which {NAMED} {noun}s have the largest values {ABOUT[about].where}"
+    first, show = explanation.top(NAMED, about=about), number_format(explanation)
+    if not first.is_certain:
+        return [Sentence(f"It is undecided {which}.")]
+    return [Sentence(f"It is known {which}:", tuple((name, show(explanation[name])) for name in first))]
