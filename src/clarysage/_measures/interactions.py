@@ -382,7 +382,7 @@ class InteractionRun:
         return InteractionResult(chosen, total_estimate, sage, shares, SampledInteractions(chosen).name, notes)
 
     def _sage(self) -> tuple[int, list[Explanation]]:
-        """Returns the model rows (without those of the ends of the game) and SAGE values."""
+        """Returns how many model rows SAGE values take (without those of the ends of the game), and these values."""
         rules = self._rules(None if self.run.tolerance is None else Converged(self.run.tolerance), 0, SHARE_OF_SAGE)
         estimator, why = chosen_estimator("auto", self.v, rules)
         result = self._estimate(estimator, rules, self.problem.seed, observer_of(self.run.progress, rules))

@@ -132,7 +132,7 @@ def _first_line(path: Path) -> tuple[str, list[str]]:
 
 
 def _suffix(path: Path) -> str | None:
-    """Returns the suffix of a file that has a reader, None without a reader; folders are Parquet tables."""
+    """Returns the suffix by which a file is read, None where no reader takes it; a folder is read as Parquet."""
     if path.is_dir():
         return ".parquet"
     return next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)

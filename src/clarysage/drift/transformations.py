@@ -16,7 +16,7 @@ from clarysage.drift.wording import about, few_digits, percent
 
 LARGEST = 1e100  # numbers from here on are treated as infinite, since their products may be
 MOST_ROWS = 4_000  # of each sample, evenly spaced in order: more rows add little
-CRITICAL = 1.63  # 99 % quantile of the Kolmogorov-Smirnov law, in units of sqrt(1/n + 1/m)
+CRITICAL = 1.63  # 99 % quantile of the Kolmogorov-Smirnov distribution, in units of sqrt(1/n + 1/m)
 UNEXPLAINED_SHARE = 0.1  # share of the first distance that may remain: rows change in small ways besides
 COMPARED_BITS = 33  # numbers are compared to so many bits: a change of unit rounds floats differently
 

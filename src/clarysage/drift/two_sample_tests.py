@@ -21,10 +21,10 @@ from scipy.stats import chi2_contingency, ks_2samp, kstwo
 
 COLUMN_LEVEL = 0.05  # p-value of a column up to which it gets hints
 HINT_LEVEL = 0.01  # p-value of a single change up to which a hint names it
-MOST_ROWS_EXACT_KS = 2_000  # in each sample; for more, a one-sample law with the effective number of rows is as good
-MOST_EFFECTIVE_ROWS = 1_000  # for more, the asymptotic Kolmogorov law is as good
+MOST_ROWS_EXACT_KS = 2_000  # in each sample; for more, the one-sample test with the effective number of rows is as good
+MOST_EFFECTIVE_ROWS = 1_000  # for more, the asymptotic Kolmogorov distribution is as good
 LEAST_EXPECTED = 5.0  # expected rows of a category in the smaller sample, below which chi-square is not trusted
-MOST_TERMS = 4_000  # terms of a hypergeometric sum; for more, the normal law is as good
+MOST_TERMS = 4_000  # terms of a hypergeometric sum; for more, the normal distribution is as good
 MOST_TESTED = 40  # values tested one by one: those whose counts are farthest from the expected ones
 ROUNDING = 1e-9  # how far a computed p-value may be below the smallest attainable one, by rounding of floats
 STEEPEST = 60.0  # largest exponent per row in Chernoff's bound
@@ -140,7 +140,7 @@ def hypergeometric_p(observed: int, total: int, drawn: int, rows: int) -> float:
     """Returns the two-sided p-value of the count of a value among rows drawn: twice the smaller tail (Fisher's test).
 
     Given that ``total`` of all ``rows`` have the value, the number ``observed`` among the ``drawn`` rows follows a
-    hypergeometric law.
+    hypergeometric distribution.
 
     Examples
     --------

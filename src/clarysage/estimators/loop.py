@@ -61,8 +61,8 @@ def estimate(
     """Draws until the first of the rules has a reason to stop, and returns the estimate.
 
     Rounds depend on the game and on the draws made so far, never on the workers, and rules are asked only at the end of
-    a round: the same seed gives the same bits on any executor. A deadline or Ctrl-C ends the run between chunks, with
-    the estimate so far; where anything fails, such as the model or a rule, a
+    a round: without a deadline, the same seed gives the same bits on any executor. A deadline or Ctrl-C ends the run
+    between chunks, with the estimate so far; where anything fails, such as the model or a rule, a
     :class:`~clarysage.errors.RunFailedError` carries that estimate. With a checkpoint the run continues an earlier one,
     even from the middle of a round, and has the bits of a run that was never interrupted.
     """
@@ -128,9 +128,9 @@ class RunState:
 
     Attributes
     ----------
-    estimator : that of the current round
+    estimator : the estimator of the current round
     progress : the draws so far, which a checkpoint saves
-    chunks : of the current round that remained when it began or was resumed
+    chunks : the chunks of the current round that remained when it began or was resumed
     sampler : makes the draws of a chunk; replaced only with the estimator, since it is sent to workers once
     """
 

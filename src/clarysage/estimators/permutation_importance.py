@@ -31,7 +31,7 @@ FEWEST_DRAWS = 4096  # ... or more, if they are cheap: with few degrees of freed
 
 @dataclass(frozen=True)
 class Repeated:
-    """The state of repeats: sums over them.
+    """The state of the estimator: sums over the repeats so far.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Repeated:
     parts : (N, L, p) contributions of examples of positive weight to the values
     squares : (L, p) of these contributions, summed over examples and repeats
     rows, row_squares : (m, L, p) influence of background rows on values, and its squares; None if unknown
-    clipped, asked : payoffs with a clipped loss, and model rows
+    clipped, asked : number of payoffs with a clipped loss, and of model rows
     """
 
     moments: Moments

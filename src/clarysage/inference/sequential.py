@@ -182,7 +182,7 @@ def _is_decided(rule: _SequentialTest, estimate: Estimate) -> bool:
 
 
 def _range(values: np.ndarray) -> float:
-    """Returns the range of the values and zero."""
+    """Returns the distance from the smallest to the largest of the values and zero."""
     return float(max(values.max(), 0.0) - min(values.min(), 0.0))
 
 

@@ -1,4 +1,4 @@
-"""Withheld features drawn given the kept ones by a Gaussian copula: a Gaussian law of normal scores of ranks.
+"""Withheld features drawn given the kept ones by a Gaussian copula: normal scores of ranks are jointly Gaussian.
 
 Ties, categories and missing cells hide a part of the scores. Their correlations are then polychoric ones (tetrachoric
 for two columns of two values: Olsson 1979).
@@ -142,7 +142,7 @@ class RankTransform:
 def _truncated_normal(
     mean: np.ndarray, std: np.ndarray, low: np.ndarray, high: np.ndarray, level: np.ndarray
 ) -> np.ndarray:
-    """Returns quantiles, at levels 0 to 1, of normal laws that are truncated to the interval from low to high."""
+    """Returns quantiles, at levels 0 to 1, of normal distributions truncated to the interval from low to high."""
     sign = np.where(mean < low, -1.0, 1.0)  # probabilities of a lower tail are the more precise ones
     bounds = np.sort(np.stack([sign * (low - mean), sign * (high - mean)]) / std, axis=0)
     least, most = scipy.special.ndtr(bounds)

@@ -1,4 +1,4 @@
-"""Withheld features drawn from a conditional Gaussian law, given the kept ones.
+"""Withheld features drawn from a conditional Gaussian distribution, given the kept ones.
 
 This is the simplest conditional (observational) removal (Aas, Jullum & Loland 2021). The draws are made by
 Matheron's rule (:mod:`clarysage.removal.restricted.matheron`).
@@ -35,7 +35,7 @@ ROWS_A_COLUMN = 4  # background rows below which correlations are shrunk
 @with_synonyms
 @dataclass(frozen=True)
 class Gaussian:
-    r"""Withheld features are drawn given the kept ones, from a Gaussian law with the background's mean and covariance.
+    r"""Withheld features are drawn given the kept ones, from a Gaussian with the background's mean and covariance.
 
     .. math:: q(x_{\bar S} | x_S) = N(\mu_{\bar S} + \Sigma_{\bar S S} \Sigma_{S S}^{-1} (x_S - \mu_S), \;
         \Sigma_{\bar S \bar S} - \Sigma_{\bar S S} \Sigma_{S S}^{-1} \Sigma_{S \bar S})
@@ -48,9 +48,9 @@ class Gaussian:
 
     Parameters
     ----------
-    background : table of rows with the columns of X, to which the law is fitted
+    background : table of rows with the columns of X, to which the distribution is fitted
     weights : one weight for each background row
-    draws : number of rows that are drawn from the law, once; predictions are averaged over them
+    draws : number of rows that are drawn from the distribution, once; predictions are averaged over them
     rng : seed or Generator of these draws
     memory_limit : bytes that the rows given to the model at once may take
 
@@ -165,7 +165,7 @@ def draw_scores(R: np.ndarray, draws: Any, rng: np.random.Generator) -> np.ndarr
 
 
 def conditional_model(bound: BoundTables, simulation: GaussianSimulation, rows_of_checks: int = 0) -> HybridModel:
-    """Makes the restricted model of a conditional law that was fitted to the background."""
+    """Makes the restricted model of a conditional distribution that was fitted to the background."""
     background, rows = simulation.background, len(bound.background)
     predictor = replace(bound.predictor, schema=bound.predictor.schema.widened(background))
     m = len(background)
@@ -197,6 +197,6 @@ def _check(schema: Schema, rows: np.ndarray, argument: str) -> None:
             got = f"'gaussian' for column {name!r}, which does not hold numbers"
             raise InputError("removal", got=got, wanted="columns of numbers", hint=Set("removal", "copula"))
         if not np.isfinite(cells).all():
-            got = f"missing or infinite cells in column {name!r}, for a Gaussian law"
+            got = f"missing or infinite cells in column {name!r}, for a Gaussian distribution"
             hint: Words = [Set("removal", "copula"), Or(), "an imputer"]
             raise InputError(argument, got=got, wanted="finite numbers", hint=hint)

@@ -147,7 +147,7 @@ class _SliceAxis:
 
 @dataclass(frozen=True)
 class _PanelScale:
-    """Maps numbers to their y, clipped to the panel."""
+    """Maps numbers to vertical positions, clipped to the panel."""
 
     top: float
     bottom: float

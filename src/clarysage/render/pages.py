@@ -42,7 +42,7 @@ def html(result: Result, *, title: str | None = None, about: str | None = None, 
     Parameters
     ----------
     result : any result, such as an Explanation or a Comparison
-    title : title of the page; default: the measure and the model
+    title : title of the page; default: what was computed, such as the measure and the model
     about : what intervals of an Explanation or Interactions are about when the page is opened, as in
         :meth:`clarysage.Explanation.interval`; a switch on the page shows the other targets
     level : level of the intervals

@@ -57,7 +57,7 @@ class Result(ABC):
         Parameters
         ----------
         path : file to write; default: return the page as text
-        title : title of the page; default: the measure and the model
+        title : title of the page; default: what was computed, such as the measure and the model
         about : what intervals are about when the page is opened, as in :meth:`clarysage.Explanation.interval`, for
             results with a choice; a switch on the page shows the others
         """

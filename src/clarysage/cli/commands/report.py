@@ -35,7 +35,7 @@ def report(
     ] = None,
     title: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", show_default=False, help="Title of the page. Default: the main finding."),
+        typer.Option(metavar="TEXT", show_default=False, help="Title of the page. Default: what was computed."),
     ] = None,
     about: Annotated[
         str | None,

@@ -1,7 +1,8 @@
-r"""Conditional Gaussian simulation by Matheron's rule: draws from a law become draws given the kept columns of a row.
+r"""Conditional Gaussian simulation by Matheron's rule: joint draws become draws given the kept columns of a row.
 
-The normal scores of columns have a Gaussian law N(0, R). A draw from it is moved by the regression of its error in the
-known scores, after which it has the conditional law (Journel & Huijbregts 1978, ch. 7; Wilson et al. 2020).
+The normal scores of columns have a Gaussian distribution N(0, R). A draw from it is moved by the regression of its
+error in the known scores, after which it has the conditional distribution (Journel & Huijbregts 1978, ch. 7; Wilson et
+al. 2020).
 
 References
 ----------
@@ -48,10 +49,10 @@ class ScoreTransform(Protocol):
 
 @dataclass(frozen=True)
 class GaussianSimulation:
-    r"""Rows of scores z_k (m, d), drawn from N(0, R), which are moved to the conditional law given kept columns.
+    r"""Rows of scores z_k (m, d), drawn from N(0, R), which are moved to the conditional one, given kept columns.
 
-    A draw from N(0, R) becomes one from the conditional law when its known scores are replaced by those of the example
-    and the other scores follow by regression (Matheron's rule):
+    A draw from N(0, R) becomes one from the conditional distribution when its known scores are replaced by those of the
+    example and the other scores follow by regression (Matheron's rule):
 
     .. math:: z_{\bar S | S} = z_{\bar S} + R_{\bar S S} R_{S S}^{-1} (s_S(x) - z_S)
 

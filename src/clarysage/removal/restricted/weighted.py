@@ -74,7 +74,7 @@ class WeightedModel:
 
     @property
     def rows_of_checks(self) -> int:
-        """Rows of the first checks, and those of the empty coalition: it takes all m rows, but is counted as K."""
+        """Rows of the first checks, and the m rows of the empty coalition beyond the K that it is counted as."""
         return self.predictor.rows_asked + len(self.background) - self.choice.rows
 
     def guarded(self, checks: tuple[Check, ...]) -> WeightedModel:
