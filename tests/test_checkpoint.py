@@ -89,6 +89,14 @@ def linear() -> Any:
     return PredictivePower.of(Marginal(BACKGROUND).restrict(f, rows), "squared error", rows, heat(rows))
 
 
+def tree() -> Any:
+    from sklearn.tree import DecisionTreeRegressor
+
+    rows = np.random.default_rng(2).normal(size=(5 * N, P))
+    f = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, Y)
+    return PredictivePower.of(Marginal(BACKGROUND).restrict(f, rows), "squared error", rows, heat(rows))
+
+
 def of_seven() -> Any:
     rows = np.random.default_rng(3).normal(size=(12, 7))
     return PredictivePower.of(Marginal(rows[:6]).restrict(heat, rows), "squared error", rows, rows[:, 0])
@@ -111,6 +119,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[Any]]] = {
     "surrogate walks": (squared, SurrogateWalks(), [after(60)]),
     "exact": (of_seven, Exact(), []),
     "solved": (linear, ClosedFormValues(), []),
+    "solved with walks": (tree, ClosedFormValues(), []),
     "per example": (squared, PerExample(), [after(6 * N)]),
     "absolute per example": (outputs, Absolute(PerExample(with_influence=False)), [after(6 * N)]),
     "absolute exact": (outputs, Absolute(Exact()), []),

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 PROBES = 256  # rows on which predictions of models are compared
 SAME = 1e-9  # relative difference of predictions that counts as none
-IGNORED = ("tolerance", "memory_limit", "background", "examples", "name")  # may differ, or are compared elsewhere
+IGNORED = (
+    "tolerance",
+    "memory_limit",
+    "background",
+    "examples",
+    "name",
+    "stop",
+)  # may differ, or are compared elsewhere
 MAX_QUOTE = 80  # characters of a quoted value
 FINGERPRINT = re.compile("[0-9a-f]{32}")  # messages show its first characters
 

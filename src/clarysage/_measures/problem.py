@@ -208,7 +208,7 @@ class Problem:
             groups=self.members,
             measure=measure,
             removal=self.removal_name,
-            method=method,
+            method=result.method or method,
             notes=(*self.notes, *notes),
             provenance=provenance_of(self, v),
             headline=MEASURES[measure].headline,

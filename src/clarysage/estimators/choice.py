@@ -9,13 +9,13 @@ from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note, PythonOnly
 from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
-from clarysage.estimators.paired_walks.antithetic import rows_of_pair
+from clarysage.estimators.forecast import expected_pairs, expected_rows
+from clarysage.estimators.paired_walks.alternative import Alternative
 from clarysage.estimators.paired_walks.estimator import PairedWalks
-from clarysage.inference.stopping import Converged, convergence_rule, row_limit, time_limit
+from clarysage.inference.stopping import row_limit, time_limit
 from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
 from clarysage.registry import loaded
 
-TYPICAL_PAIRS = 2_000  # pairs of walks that are typically needed at the default tolerance
 SHORT_TIME = 2.0  # seconds; a closed form may always take so long
 SHORTEST_DEADLINE = 60.0  # seconds; a closed form needs that many, since its kernels may have to be compiled first
 SHARE_OF_DEADLINE = 0.1  # a closed form must be expected to take less
@@ -56,7 +56,7 @@ def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]
     """Returns exact enumeration if it costs no more than paired walks are expected to, else paired walks; and a note.
 
     An enumeration that is cut short has no result, so it is not chosen if it may not fit a budget or a deadline among
-    the rules of ``stop``.
+    the rules of ``stop``. Paired walks change to exact values if they turn out to take longer.
 
     Examples
     --------
@@ -69,16 +69,19 @@ def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]
     closed_form = ability(game, ClosedForm)
     if closed_form is not None and _is_fast_enough(closed_form, game, stop):
         return ClosedFormValues(), chosen_note("exact", closed_form.how)
+    alternative = Alternative(Exact() if closed_form is None else ClosedFormValues(), tuple(stop))
     if game.n_players > MOST_PLAYERS:
-        return PairedWalks(), chosen_note("paired walks", f"there are 2^{game.n_players} coalitions")
-    exact, walks = Exact().rows(game, 2**game.n_players), _expected(game, stop)
+        walks = PairedWalks(alternative=None if closed_form is None else alternative)
+        return walks, chosen_note("paired walks", f"there are 2^{game.n_players} coalitions")
+    walks = PairedWalks(alternative=alternative)
+    exact, expected = Exact().rows(game, 2**game.n_players), expected_rows(game, stop)
     would = f"all coalitions would take {_short(exact)} model rows"
     if time_limit(stop) < float("inf"):
-        return PairedWalks(), chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")
+        return walks, chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")
     if game.rows_spent + exact > row_limit(stop):
-        return PairedWalks(), chosen_note("paired walks", f"{would}, more than the budget")
-    if exact > walks:
-        return PairedWalks(), chosen_note("paired walks", f"{would}, walks about {_short(walks)}")
+        return walks, chosen_note("paired walks", f"{would}, more than the budget")
+    if exact > expected:
+        return walks, chosen_note("paired walks", f"{would}, walks about {_short(expected)}")
     return Exact(), chosen_note("exact", f"all coalitions take {_short(exact)} model rows, no more than walks would")
 
 
@@ -101,18 +104,7 @@ def _is_fast_enough(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -
     deadline = time_limit(stop)
     if rows > row_limit(stop) or deadline < SHORTEST_DEADLINE or seconds > SHARE_OF_DEADLINE * deadline:
         return False
-    return closed_form.seconds <= max(SHORT_TIME, _pairs(game, stop) * closed_form.seconds_per_pair)
-
-
-def _pairs(game: Game, stop: Sequence[Rule]) -> float:
-    """Returns the pairs of walks expected to be needed: by the tolerance, but at least two passes over the examples."""
-    tolerance = convergence_rule(stop).tolerance
-    return max(TYPICAL_PAIRS * (Converged().tolerance / tolerance) ** 2, 2 * int((game.weights > 0).sum()))
-
-
-def _expected(game: Game, stop: Sequence[Rule]) -> float:
-    """Returns the model rows that paired walks are expected to take."""
-    return _pairs(game, stop) * rows_of_pair(game)
+    return closed_form.seconds <= max(SHORT_TIME, expected_pairs(game, stop) * closed_form.seconds_per_pair)
 
 
 def _short(rows: float) -> str:

@@ -227,9 +227,14 @@ class RunState:
         return self._ask_rules(self.progress.record_round(current, are_sequential=self.rules.confidence is not None))
 
     def _ask_rules(self, current: Estimate) -> StopReason | None:
-        reason = self.rules.reason(current)
-        self.observer(replace(current, stopped=reason), self.elapsed)
-        return reason
+        last = self.estimator.limit(self.game)
+        if last is None:
+            reason = self.rules.reason(current)
+            self.observer(replace(current, stopped=reason), self.elapsed)
+            return reason
+        made, before = self.progress.made, current.draws if self.progress.made < last else 0
+        self.observer.count((made - before) / (last - before), self.elapsed)
+        return StopReason.EXACT if made == last else None
 
     def _show_share(self) -> None:
         self.observer.count(self.progress.made / self.limits.draws, self.elapsed)

@@ -231,6 +231,7 @@ class Estimate:
         the largest deviations contribute; None where they are not known
     components : of the variance, by examples and background rows; None where the targets are not known
     interim : interim analyses by sequential tests
+    method : the name of the estimator, if another one than that of the run made the estimate
     payoffs : (2^p, L) mean payoffs of all coalitions by number, where they were enumerated
     trace : (m, L, 4) of the run: draws, model rows, largest standard error, range of the values; None if exact
     """
@@ -251,6 +252,7 @@ class Estimate:
     interim: InterimAnalyses = InterimAnalyses()
     payoffs: np.ndarray | None = None
     trace: np.ndarray | None = None
+    method: str | None = None
 
     @classmethod
     def exact(

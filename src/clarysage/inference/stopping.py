@@ -78,10 +78,12 @@ class Converged:
 
     def progress(self, estimate: Estimate) -> float:
         """Returns the approximate share of the required draws that has been made."""
+        error = estimate.cautious_error.max(axis=1)
         spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = (self.tolerance * spread / estimate.cautious_error.max(axis=1)) ** 2
-        return float(np.clip(np.nan_to_num(share, nan=1.0), 0.0, 1.0).min())
+        size = np.maximum(np.abs(estimate.values).max(axis=1), NEGLIGIBLE * estimate.scale)
+        scale = np.where(spread <= EQUAL_WITHIN * error, np.maximum(spread, size), spread)
+        share = np.divide(self.tolerance * scale, error, out=np.ones_like(error), where=error > 0) ** 2
+        return float(np.clip(share, 0.0, 1.0).min())
 
 
 def must_see_more(estimate: Estimate) -> bool:

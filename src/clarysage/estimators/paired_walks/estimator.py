@@ -9,6 +9,7 @@ A run is a pilot (:mod:`clarysage.estimators.paired_walks.pilot`), antithetic pa
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from clarysage.coalitions import permutations
 from clarysage.errors import Note
 from clarysage.estimators.draws import scale
 from clarysage.estimators.limits import FEWEST_ROWS_PER_CHUNK, rows_per_chunk
+from clarysage.estimators.paired_walks.alternative import Alternative, GivenUp, states_of
 from clarysage.estimators.paired_walks.antithetic import Asked, rows_of_pair, walk_pairs
 from clarysage.estimators.paired_walks.bias_correction import correction
 from clarysage.estimators.paired_walks.pilot import Pilot, run_pilot
@@ -26,7 +28,7 @@ from clarysage.inference.influence import InfluenceSums
 from clarysage.inference.moments import Moments
 from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.inference.stratified import StratifiedMoments, contributions_of, estimated_sum
-from clarysage.protocols import Game, Influence, SubsampledWalks, ability
+from clarysage.protocols import Estimator, Game, Influence, SubsampledWalks, ability
 
 MOST_NUMBERS_OF_ROWS = 20_000_000  # limit on the memory for rows that were passed to the model
 VARYING = Note(
@@ -74,6 +76,8 @@ class PairedWalks:
     - A bias correction. The bias that is left is subtracted by a second level of draws: values are linear in the game,
       so phi(v) = phi(v_q) + phi(v - v_q). Their number is decided by variances measured in the pilot run.
 
+    With an ``alternative`` the walks are given up for exact values once these are forecast to cost less.
+
     Examples
     --------
     >>> from clarysage.games import TabularGame
@@ -83,17 +87,33 @@ class PairedWalks:
     """
 
     pilot: Pilot | None = None
+    alternative: Alternative | None = None
     name: str = "paired walks"
 
     @property
     def state_classes(self) -> tuple[type, ...]:
-        return (Walked,)
+        return (Walked,) if self.alternative is None else (Walked, *states_of(self.alternative.exact))
 
     def check(self, game: Game) -> None:
         """Accepts any game."""
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> PairedWalks:
         return replace(self, pilot=run_pilot(game, rows, rng)) if self.pilot is None else self
+
+    def adapted(self, game: Game, state: Walked | GivenUp, rng: np.random.Generator) -> Estimator[Any]:
+        """Returns exact values that take over if they cost less than the walks to come, else the walks."""
+        if self.alternative is None:
+            return self
+        if isinstance(state, GivenUp):  # by the same run, before it was interrupted
+            return self.alternative.after(game, self, state.walked.draws, rng)
+        if self.design.passes(state.draws) < 2:
+            return self
+        is_cheaper = self.alternative.is_cheaper(game, self.read(game, state), state.rows)
+        return self.alternative.after(game, self, state.draws, rng) if is_cheaper else self
+
+    def rewound(self, state: Walked | GivenUp) -> Walked | GivenUp:
+        """Returns the state itself, which tells whether the walks were given up."""
+        return state
 
     def chunk(self, game: Game) -> int:
         pair = rows_of_pair(game) if self.pilot is None else self.pilot.rows_of_pair
