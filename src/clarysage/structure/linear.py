@@ -187,6 +187,14 @@ def _blocks(numbers: np.ndarray) -> list[np.ndarray]:
 
 
 def _last_entered(entry: np.ndarray, steps: int) -> np.ndarray:
-    """Returns the rank, in order of entry, of the last known column at steps 1 to p - 1; -1 for none: (n, p - 1)."""
-    inner = np.arange(1, steps)
-    return np.asarray((np.sort(entry, axis=1)[:, None, :] <= inner[:, None]).sum(axis=2) - 1)
+    """Returns the rank, in order of entry, of the last known column at steps 1 to p - 1; -1 for none: (n, p - 1).
+
+    Examples
+    --------
+    >>> _last_entered(np.array([[2, 5, 4]]), 5)  # at step 3 it is still the column that entered at step 2
+    array([[-1,  0,  0,  1]])
+    """
+    n, width = len(entry), steps + 1
+    counted = np.clip(entry, 0, steps) + width * np.arange(n)[:, None]
+    entered = np.bincount(counted.ravel(), minlength=n * width).reshape(n, width).cumsum(axis=1)
+    return np.asarray(entered[:, 1:steps] - 1)

@@ -16,6 +16,7 @@ from clarysage.protocols import Steps
 from clarysage.removal.background import bits, row_hashes
 
 CELLS_AT_ONCE = 65_536  # of hybrid rows that are made together, so that they fit the processor's cache
+FEW_STEPS = 4  # steps of walks that are looked at one by one
 WORTH_A_SEARCH = 0.9  # repeated rows are looked for if at most this share of the rows of walks is left to evaluate
 
 Predict = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
@@ -80,8 +81,12 @@ class FixedRowWalks:
         n, q = self.b.shape[:2]
         differs = (bits(self.x)[:, None, :] != bits(self.b)) & is_used
         is_change = np.zeros((n, q, self.steps + 1), dtype=np.int32)
-        step = np.where(differs, self.entry_position[:, None, :], 0)
-        is_change[np.arange(n)[:, None, None], np.arange(q)[None, :, None], step] = 1
+        if self.steps <= FEW_STEPS:  # as where all columns of a coalition enter together
+            for step in range(1, self.steps + 1):
+                is_change[:, :, step] = (differs & (self.entry_position == step)[:, None, :]).any(axis=2)
+        else:
+            step_of_change = np.where(differs, self.entry_position[:, None, :], 0)
+            is_change[np.arange(n)[:, None, None], np.arange(q)[None, :, None], step_of_change] = 1
         return np.asarray(np.cumsum(is_change[:, :, 1:], axis=2, dtype=np.int32))
 
     def rows(self, walk: np.ndarray, draw: np.ndarray, step: np.ndarray) -> np.ndarray:
