@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import clarysage as cs
 from clarysage import StopReason
+from clarysage.structure.linear import Linear
 
 N, M = 60, 32
 
@@ -196,3 +198,34 @@ def test_run_goes_on_from_its_checkpoint_with_draws_of_its_own(clock, tmp_path):
     assert len(draws) > 3
     exact = cs.sage(SlowModel(clock, 0.0), X, y, background=background, method="exact")
     assert np.all(np.abs(found.values - exact.values) <= 6 * found.std_error)
+
+
+@pytest.mark.parametrize("seconds_of_call", [0.3, 4.0])
+def test_deadline_holds_where_the_structure_of_a_model_is_evaluated(seconds_of_call, clock, monkeypatch):
+    """Evaluations of a known structure cannot be cut, but none begins after the deadline."""
+    X, y, background = tables(12)
+    model = LogisticRegression().fit(X, y > 0)
+    evaluate = Linear.prefix_margins
+
+    def slowly(*args: Any) -> np.ndarray:
+        clock.now += seconds_of_call
+        return evaluate(*args)
+
+    monkeypatch.setattr(Linear, "prefix_margins", slowly)
+    options = {"background": background, "tolerance": 1e-9, "deadline": 5.0, "rng": 2, "method": "paired walks"}
+    passed, result = taken(clock, lambda: cs.sage(model, X, y > 0, **options))
+    if isinstance(result, cs.InputError):
+        assert seconds_of_call == 4.0
+        assert passed <= 10.0 + seconds_of_call
+        assert "more time before the first estimate" in str(result)
+    else:
+        assert passed <= 5.0 + seconds_of_call
+
+
+def test_what_is_left_out_for_lack_of_time_is_named(clock):
+    X, y, background = tables(8)
+    options = {"background": background, "tolerance": 1e-9, "rng": 1}
+    hasty = cs.sage(SlowModel(clock, 1e-4), X, y, deadline=0.5, **options)
+    assert any("was not tested, since the deadline is near" in note for note in hasty.notes)
+    patient = cs.sage(SlowModel(clock, 1e-4), X, y, deadline=20.0, **options)
+    assert not any("was not tested" in note for note in patient.notes)

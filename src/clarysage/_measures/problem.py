@@ -21,7 +21,7 @@ from clarysage._measures.examples import (
 from clarysage._measures.explanations import explanations_of
 from clarysage._measures.options import Run
 from clarysage._measures.player_order import PlayerOrder, column_names
-from clarysage._measures.provenance import provenance_of
+from clarysage._measures.provenance import fingerprints_of, provenance_of
 from clarysage._measures.removal_choice import choose_removal
 from clarysage._measures.table import MEASURES
 from clarysage.catalogue import REMOVALS
@@ -158,6 +158,11 @@ class Problem:
     def codes(self) -> np.ndarray:
         """X as codes, (N, d), which the removal made when it restricted the model."""
         return codes_of(self.restricted, self.X)
+
+    @cached_property
+    def fingerprints(self) -> dict[str, str]:
+        """The fingerprints of examples and background; of large tables they take seconds."""
+        return fingerprints_of(self.codes, self.restricted)
 
     def game(self, loss: Any) -> tuple[PredictivePower, list[Note | str]]:
         """Returns the game v_f (without y, w_f of the model's own outputs), and a note if the loss was chosen."""

@@ -57,6 +57,7 @@ def versions() -> dict[str, str]:
 def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
     """Returns the provenance of a run: versions, seed, sizes, and fingerprints of the data."""
     seed, made = seed_in(problem.removal), ability(v.restricted, FromBackground)
+    of_rows = problem.fingerprints if v.X is problem.codes else fingerprints_of(v.X, v.restricted)
     return {
         **versions(),
         "seed": problem.seed,
@@ -68,10 +69,10 @@ def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
         **({} if seed is None else {"removal_seed": seed}),
         **_floor_of(v.losses),
         "fingerprints": {
-            "X": fingerprint_of_rows(v.X, v.restricted.schema),
+            "X": of_rows["X"],
             "y": fingerprint(v.targets[0]),
             "weights": fingerprint(v.weights),
-            "background": _of_background(v.restricted),
+            "background": of_rows["background"],
         },
     }
 
@@ -82,6 +83,8 @@ def _floor_of(losses: Iterable[Loss]) -> dict[str, float]:
     return {"probability_floor": max(floors)} if max(floors) > LEAST_FLOOR else {}
 
 
-def _of_background(restricted: RestrictedModel) -> str:
-    made = ability(restricted, FromBackground)
-    return fingerprint(np.empty(0)) if made is None else fingerprint_of_rows(made.background, restricted.schema)
+def fingerprints_of(codes: np.ndarray, restricted: RestrictedModel) -> dict[str, str]:
+    """Returns the fingerprints of examples and of background rows."""
+    made, schema = ability(restricted, FromBackground), restricted.schema
+    background = fingerprint(np.empty(0)) if made is None else fingerprint_of_rows(made.background, schema)
+    return {"X": fingerprint_of_rows(codes, schema), "background": background}

@@ -80,6 +80,7 @@ class Runner:
         the estimate so far.
         """
         rules = self.rules if rules is None else rules
+        _ = problem.fingerprints  # computed here, since a deadline covers it
         point = self.file.checkpoint(problem, game.power, measure=measure, estimator=estimator, rules=rules)
 
         def estimated() -> Estimate:

@@ -19,6 +19,7 @@ FIRST_ROWS, SECOND_ROWS = 1, 4  # rows of the first call, and at least so many o
 GROWTH = 16  # a call has at most so many times the rows of the largest call so far, unless it is short in any case
 SHARE_OF_DEADLINE, SHORTEST_CALL = 0.02, 0.05  # a call may take this share of the deadline, or so many seconds ...
 SHARE_OF_REST = 0.25  # ... or this share of the time that is left
+UNKNOWN = 5.0  # seconds that a first estimate may be late where nothing is measured, as kernels may be compiled first
 OVERRUN = 0.05  # share of the deadline that a first estimate may be late ...
 AS_SOON_AS_POSSIBLE, LONGEST_WAIT = 1.0, 10.0  # ... or seconds, where the deadline is shorter than a second
 FEWEST_CALLS, EVIDENCE = 2, 0.1  # calls, and their seconds, without which a run is not refused for lack of time
@@ -50,6 +51,10 @@ class Pace:
     def __reduce__(self) -> tuple[Any, ...]:
         """Leaves the deadline behind: other processes are stopped by this one."""
         return _with_calls, (list(self.calls),)
+
+    def unmeasured(self) -> Pace:
+        """Returns a pace with the same deadline, for what is evaluated in place of the model."""
+        return Pace(self.seconds, self.final_at)
 
     @contextmanager
     def until(self, seconds: float, ends_at: float) -> Iterator[None]:
@@ -90,6 +95,21 @@ class Pace:
         self.calls.append((rows, seconds))
         self.awaited = max(0, self.awaited - rows)
 
+    def allow_first_estimate(self, rows: float) -> None:
+        """Sets the time after which no call begins as long as there is no estimate, which takes up to so many rows.
+
+        It is awaited where it is expected in time.
+        """
+        if not self.calls:
+            self.late_at = self.final_at + max(self.patience, UNKNOWN)
+        else:
+            self.late_at = self.final_at + self.patience if self.at_least(rows) > self.rest else INFINITY
+
+    def check(self) -> None:
+        """Raises LateError if no call may begin any more."""
+        if time.monotonic() > self.late_at:
+            raise LateError
+
     def rows_of_call(self, most: int) -> int:
         """Returns the number of rows of the next call, ``most`` or fewer.
 
@@ -98,9 +118,8 @@ class Pace:
         """
         if self.seconds == INFINITY:
             return most
+        self.check()
         now = time.monotonic()
-        if now > self.late_at:
-            raise LateError
         if not self.calls:
             return min(most, FIRST_ROWS)
         (rows, taken), rest = self.calls[-1], self.rest
@@ -135,7 +154,9 @@ class Pace:
     def too_short(self, rows: float, hint: Words = ADVICE) -> InputError:
         """Returns the error that the time left is too short for the model rows that a first estimate takes."""
         needed, is_known = self.at_least(rows), len({size for size, _ in self.calls}) > 1
-        text = f"more time before the first estimate, since a row took {self.calls[-1][1]:.2g} s"
+        text = "more time before the first estimate"
+        if self.calls and self.calls[-1][0] == 1:
+            text += f", since a row took {self.calls[-1][1]:.2g} s"
         if needed and is_known:
             needed += self.seconds - (self.final_at - time.monotonic())
             text = f"at least about {needed:.3g} s, for {rows:,.0f} more model rows before the first estimate"

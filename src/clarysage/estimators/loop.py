@@ -106,7 +106,7 @@ def estimate(
             hint=Set("method", "paired walks"),
         )
     if not run.has_estimate and not limits.is_finite:
-        raise run.pace.too_short(run.rows_to_first_estimate)
+        raise run.pace.too_short(run.rows_needed)
     return _finished(run.estimate(reason), game)
 
 
@@ -132,6 +132,8 @@ class RunState:
     progress : the draws so far, which a checkpoint saves
     chunks : the chunks of the current round that remained when it began or was resumed
     sampler : makes the draws of a chunk; replaced only with the estimator, since it is sent to workers once
+    pace : the measured speed of the model
+    rows_needed : the most model rows until there is an estimate, once the estimator is prepared
     """
 
     def __init__(
@@ -150,7 +152,7 @@ class RunState:
         if checkpoint is not None:
             self.progress, self.estimator = checkpoint.resumed(self.progress, game, estimator, seed)
         self.started, self.seconds_before = time.monotonic(), self.progress.seconds
-        self.pace = pace_of(game)
+        self.pace, self.rows_needed = pace_of(game), 0
         self.chunks: list[Chunk] = []
         self.sampler = ChunkSampler(self.estimator, game, seed)
 
@@ -174,7 +176,9 @@ class RunState:
         """
         progress = self.progress
         if progress.is_between_rounds:
+            self.set_latest_call()
             self._prepare_estimator()
+            self.rows_needed = self._rows_to_first_estimate()
             self.set_latest_call()
             made, number, spent = progress.made, progress.number, progress.spent
             progress.begin_round(self.limits.next_round(self.game, self.estimator, made, number, spent))
@@ -188,9 +192,8 @@ class RunState:
             progress.preparations.append((progress.number, float(rows)))
             self.estimator, self.sampler = prepared, ChunkSampler(prepared, self.game, self.seed)
 
-    @property
-    def rows_to_first_estimate(self) -> int:
-        """The most model rows until there is an estimate to return."""
+    def _rows_to_first_estimate(self) -> int:
+        """Returns the most model rows until there is an estimate to return."""
         made, draws = self.progress.made, self.limits.draws if self.limits.is_finite else FEWEST_DRAWS_TO_READ
         rows, prepared = (self.estimator.rows(self.game, n, made) for n in (max(0, int(draws) - made), 0))
         return rows - prepared
@@ -205,11 +208,11 @@ class RunState:
         if self.has_estimate:
             self.pace.late_at = self.started + self.limits.seconds
             return
-        rows, pace = self.rows_to_first_estimate, self.pace
+        rows, pace = self.rows_needed, self.pace
         if pace.at_least(pace.certain * rows) > pace.rest:
             raise pace.too_short(rows, *([Set("method", "paired walks")] if self.limits.is_finite else []))
-        if pace.at_least(rows) > pace.rest:
-            pace.late_at = pace.final_at + pace.patience
+        if pace.calls or not self.limits.is_finite:
+            pace.allow_first_estimate(rows)
 
     def check_time(self) -> None:
         """Raises :class:`LateError` if no time is left, unless the last draw has been made."""
@@ -252,8 +255,9 @@ class RunState:
 
     def time_left(self) -> float:
         """Returns the seconds until the deadline; until a first estimate, those that it may be late, if any."""
-        ends_at = self.started + self.limits.seconds
-        return (self.pace.late_at if self.progress.made < FEWEST_DRAWS_TO_READ else ends_at) - time.monotonic()
+        if self.progress.made >= FEWEST_DRAWS_TO_READ:
+            return self.started + self.limits.seconds - time.monotonic()
+        return self.pace.late_at - time.monotonic() if self.pace.calls else float("inf")
 
     @property
     def has_estimate(self) -> bool:

@@ -85,6 +85,8 @@ def run_pilot(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
     if subsampled.is_unbiased:
         return pilot
     share, allocation_rows = _share_of_correction(game, subsampled, correction, pair, budget, rng)
+    if rows < 2 * pair:  # a deadline is near, and walks are so long that corrections would take most of the time
+        share = min(share, correction.cost(game) / pair)
     return replace(pilot, per_draw=share * pair / correction.cost(game), rows=pilot_rows + allocation_rows)
 
 

@@ -60,8 +60,10 @@ class HybridModel:
         return self.predictor.facts
 
     def __conform__(self, kind: type[Kind]) -> object:
-        """Returns the measured speed of the model, unless its known structure is evaluated in its place."""
-        return ability(self.predictor, Pace) if kind is Pace and self.native is None else None
+        """Returns the pace of what is evaluated: the model, or its known structure."""
+        if kind is not Pace:
+            return None
+        return ability(self.predictor, Pace) if self.native is None else self.native.pace
 
     @property
     def rows_per_prediction(self) -> int:

@@ -6,12 +6,13 @@ The structure is used only if it reproduces the model's own predictions on hybri
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from clarysage._utils.pace import Pace
 from clarysage.errors import ClarysageError
 from clarysage.models import BoundPredictor
 from clarysage.removal.background import bits, row_hashes
@@ -35,6 +36,7 @@ class Native:
     codes, inner : (m, d), (m, D) the background rows, before and after the model's preprocessing
     varies : (d,) mask of the columns that are not constant over all examples and background rows
     examples : a cache of the examples after preprocessing; None if it would be too large
+    pace : the time until a deadline; evaluations are not measured, since their rows differ much in cost
     """
 
     structure: Structure
@@ -44,6 +46,7 @@ class Native:
     weights: np.ndarray
     varies: np.ndarray
     examples: EncodedRows | None = None
+    pace: Pace = field(default_factory=Pace, repr=False, compare=False)
 
     @property
     def is_linear_mean(self) -> bool:
@@ -74,6 +77,7 @@ class Native:
         self, x: np.ndarray, full: np.ndarray, entry_position: np.ndarray, background_index: np.ndarray
     ) -> np.ndarray:
         """Returns f(x_S, b_k) at every proper prefix S of walks, for the drawn rows b_k: (n, q, p - 1, k)."""
+        self.pace.check()
         steps = int(entry_position.max())
         count = FixedRowWalks(x, self.codes[background_index], entry_position, steps).changes(self.is_used)
         encoded = self.represent(x)[1]
@@ -103,6 +107,7 @@ class Native:
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
         """Returns mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
+        self.pace.check()
         return self.evaluator.walk(self.represent(x)[1], entry_position, steps)
 
     def with_single_row(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
@@ -215,7 +220,8 @@ def _checked(
     if expected.shape == outputs.shape and _agree(expected, outputs, structure):
         examples = EncodedRows.of(structure, predictor.schema, X)
         varies = np.any([(bits(part) != bits(background[:1])).any(axis=0) for part in (X, background)], axis=0)
-        native = Native(structure, predictor.schema, background, inner, weights, varies, examples)
+        pace = predictor.predictor.pace.unmeasured()
+        native = Native(structure, predictor.schema, background, inner, weights, varies, examples, pace)
         return StructureReading(native, rows=len(rows))
     remark = f"{name} was called row by row: on hybrid rows its predictions differ from those of its structure."
     return StructureReading(remarks=(remark,), rows=len(rows))
