@@ -923,8 +923,8 @@ FAULTS: tuple[Fault, ...] = (
         "half-a-covariance",
         FIELD,
         "codec.py",
-        "[rows[max(i, j)][min(i, j)] for j in range(len(rows))]",
-        "[rows[i][j] if j <= i else 0.0 for j in range(len(rows))]",
+        "np.tril(numbers) + np.tril(numbers, -1).T",
+        "np.tril(numbers)",
     ),
     Fault(
         "p-values-unadjusted",
