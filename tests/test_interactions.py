@@ -630,7 +630,8 @@ def test_heat_map_has_a_number_for_each_pair_and_bars_an_interval(result):
         assert text.get_text().strip("()") == show(float(cells[int(row), int(column)]))
     ax = result.plot(kind="bars")
     assert len(ax.get_yticklabels()) == 6
-    few = cs.interactions(mixture, SIGNS.repeat(2, axis=1)[:, :4], SIGNS[:, 0], pairs=[(0, 1), (2, 3)])
+    X, y = SIGNS.repeat(2, axis=1)[:, :4], SIGNS[:, 0]
+    few = cs.interactions(mixture, X, y, loss="squared error", pairs=[(0, 1), (2, 3)])
     assert len(few.plot().get_yticklabels()) == 2
     with pytest.raises(cs.InputError, match="kind"):
         result.plot(kind="pie")

@@ -66,6 +66,11 @@ def test_a_regression_by_an_unknown_model_is_still_one(y, data):
     assert cs.sage(logit, data[0], y, rng=0, budget=2000).loss == "squared error"
 
 
+def test_outputs_in_the_range_of_minus_one_and_one_are_predictions_of_y(data):
+    X, y = data
+    assert cs.sage(lambda X: np.sign(X[:, 0]), X, 2 * y.astype(int) - 1, rng=0).loss == "squared error"
+
+
 @pytest.mark.needs("sklearn")
 def test_a_regressor_of_labels_is_still_judged_by_squared_error(data):
     linear = pytest.importorskip("sklearn.linear_model")

@@ -142,11 +142,16 @@ def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -
 
 
 def _looks_like_scores(outputs: np.ndarray, y: np.ndarray) -> bool:
-    """Tells whether a single output that is no probability is of two classes: labels, 0 and 1, or -1 and 1."""
+    """Tells whether a single output is neither a probability nor a number in the range of y, for y of two classes.
+
+    The classes are labels, 0 and 1, or -1 and 1. Outputs from -1 to 1 for the last may well be predictions of y.
+    """
     if y.ndim > 1 or outputs.shape[1] > 1 or are_probabilities(outputs):
         return False
     labels = set(y.tolist())
-    return labels in ({0, 1}, {-1, 1}) or (y.dtype.kind in "USO" and len(labels) == 2)
+    if labels == {-1, 1}:
+        return bool((np.abs(outputs) > 1 + SUM_TOLERANCE).any())
+    return labels == {0, 1} or (y.dtype.kind in "USO" and len(labels) == 2)
 
 
 def _scores_instead_of_probabilities(outputs: np.ndarray, y: np.ndarray) -> ModelError:
