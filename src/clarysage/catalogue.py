@@ -287,8 +287,8 @@ LOSSES = LossRegistry(
         ),
         LossRow(
             "pinball",
-            "alpha times the error where y is above the prediction, else 1 - alpha times; alpha is 0.5, or as in "
-            "`pinball(0.9)`",
+            "alpha (y - prediction) if y is above the prediction, else (1 - alpha) (prediction - y); alpha is 0.9 in "
+            "`pinball(0.9)`, by default 0.5",
             "clarysage.losses.robust:Pinball",
             aliases=("quantile", "pinball loss", "quantile loss", "mean pinball loss", "reg:quantileerror"),
             label="pinball loss",
@@ -296,7 +296,8 @@ LOSSES = LossRegistry(
         ),
         LossRow(
             "huber",
-            "half the squared error up to errors of delta, and linear beyond; delta is 1, or as in `huber(2.5)`",
+            "half the squared error up to errors of delta, and linear beyond; delta is 2.5 in `huber(2.5)`, by "
+            "default 1",
             "clarysage.losses.robust:Huber",
             aliases=("huber loss",),
             label="Huber loss",
@@ -325,7 +326,8 @@ LOSSES = LossRegistry(
         ),
         LossRow(
             "tweedie deviance",
-            "for amounts that may be zero; its power (1 is Poisson, 2 gamma) is 1.5, or as in `tweedie deviance(1.2)`",
+            "for amounts that may be zero; its power (1 is Poisson, 2 gamma) is 1.2 in `tweedie deviance(1.2)`, by "
+            "default 1.5",
             "clarysage.losses.deviances:TweedieDeviance",
             aliases=("tweedie", "mean tweedie deviance", "reg:tweedie"),
             label="Tweedie deviance",
