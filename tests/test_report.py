@@ -169,6 +169,18 @@ def test_findings_are_those_of_intervals_about_each_thing():
     assert any(text.startswith("1 of 4 features likely helps the model on other rows") for text in said)
 
 
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (0.01, "It is known which 3 features have the largest values on this data: a (9.000), b (8.000), d (7.000)."),
+        (9.0, "It is undecided which 3 features have the largest values on this data."),
+    ],
+)
+def test_the_largest_values_are_named_where_they_are_known(error, expected):
+    explanation = made_up("abcd", values=np.array([9.0, 8.0, 1.0, 7.0]), std_error=np.full(4, error), targets={})
+    assert expected in [" ".join(text.split()) for text in Page(html(explanation)).texts["li"]]
+
+
 def test_the_switch_has_what_is_known_and_starts_where_it_is_told_to():
     explanation = made_up(4)
     for about in ("data", "rows", "population", None):
