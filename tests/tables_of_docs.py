@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from clarysage._measures.table import MEASURES, PROPERTIES
 from clarysage.catalogue import LOSSES, METHODS, REMOVALS
+from clarysage.models.objectives import OBJECTIVES, ObjectiveRow
 
 DOCS = Path(__file__).parent.parent / "docs"
-GUIDE, MEASURES_PAGE = DOCS / "guide.md", DOCS / "measures.md"
+GUIDE, MEASURES_PAGE, LOSSES_PAGE = DOCS / "guide.md", DOCS / "measures.md", DOCS / "losses.md"
 
 
 def table_of_measures() -> str:
@@ -30,9 +32,37 @@ def table_of_measures() -> str:
     return "\n".join([f"| {lines[0]} |", f"|{'---|' * len(header)}", *(f"| {line} |" for line in lines[1:])])
 
 
+def table_of_objectives(library: str) -> str:
+    """Returns a Markdown table of the objectives of a library, and of the losses that stand for them."""
+    rows = OBJECTIVES[library].values()
+    lines = [f"| {_objective(row)} | {_loss(row)} | {_remark(row)} |" for row in rows if row.task is None]
+    for task, remark in REFUSED.items():
+        names = ", ".join(f"`{row.name}`" for row in rows if row.task == task)
+        lines += [f"| {names} | refused | {remark} |"] if names else []
+    return "\n".join(["| objective | loss | remark |", "|---|---|---|", *lines])
+
+
+REFUSED = {"ranking": "scores order rows", "survival": "hazards, or times where y may be censored"}
+
+
+def _objective(row: ObjectiveRow) -> str:
+    name = row.name if " " in row.name and not row.name.startswith(("GLM", "RLM")) else f"`{row.name}`"
+    return "; ".join([name, *filter(None, [", ".join(f"`{estimator}`" for estimator in row.estimators)])])
+
+
+def _loss(row: ObjectiveRow) -> str:
+    return f"`{row.loss}({row.parameter})`" if row.parameter else f"`{row.loss}`"
+
+
+def _remark(row: ObjectiveRow) -> str:
+    nearest = f"the nearest, with a warning, to an objective {row.difference}" if row.difference else ""
+    return "; ".join(filter(None, (row.remark, nearest)))
+
+
 TABLES: dict[Path, dict[str, Callable[[], str]]] = {
     GUIDE: {"losses": LOSSES.markdown, "removals": REMOVALS.markdown, "methods": METHODS.markdown},
     MEASURES_PAGE: {"measures": table_of_measures},
+    LOSSES_PAGE: {library: partial(table_of_objectives, library) for library in OBJECTIVES},
 }
 
 

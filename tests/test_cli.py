@@ -352,6 +352,18 @@ def test_a_loss_may_have_the_value_of_a_parameter(folder: Path) -> None:
     np.testing.assert_array_equal(found["values"], expected.values)
 
 
+@pytest.mark.needs("lightgbm")
+def test_the_loss_is_the_one_that_the_model_in_a_file_was_fitted_with(folder: Path) -> None:
+    import lightgbm
+
+    for objective, loss in (("quantile", "pinball(0.8)"), ("mape", "absolute error")):
+        settings = {"objective": objective, "alpha": 0.8, "verbose": -1, "min_data_in_leaf": 5, "num_threads": 1}
+        lightgbm.train(settings, lightgbm.Dataset(X, Y), 8).save_model("m.txt")
+        assert explain("m.txt", "test.csv", "--target", "load", *QUICK)["loss"] == loss
+    shown = " ".join(run("explain", "m.txt", "test.csv", "--target", "load", *QUICK).stdout.split())
+    assert "its objective mape, whose errors are relative to y. Choose another one with --loss." in shown
+
+
 def test_loss_removal_and_output_reach_the_library(folder: Path) -> None:
     arguments = ["plain:logits", "test.csv", "--target", "label", "--drop", "load", "--output", "sigmoid"]
     found = explain(*arguments, "--loss", "zero-one", "--removal", "Product_of_Marginals", *QUICK)

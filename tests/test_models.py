@@ -1211,8 +1211,18 @@ class HalfSquares:
 
 
 @pytest.mark.needs("catboost")
-@pytest.mark.parametrize("loss", ["RMSE", "MAE", "Quantile:alpha=0.7", "Poisson", "Tweedie:variance_power=1.5", "own"])
-def test_catboost_predicts_on_the_scale_of_the_response(loss):
+@pytest.mark.parametrize(
+    ("loss", "judged_by"),
+    [
+        ("RMSE", "squared error"),
+        ("MAE", "absolute error"),
+        ("Quantile:alpha=0.7", "pinball(0.7)"),
+        ("Poisson", "poisson deviance"),
+        ("Tweedie:variance_power=1.5", "tweedie deviance"),
+        ("own", "squared error"),
+    ],
+)
+def test_catboost_predicts_on_the_scale_of_the_response(loss, judged_by):
     import catboost
 
     y_train, y = (np.exp(score(x) / 2).round() for x in (X_TRAIN, X))
@@ -1222,7 +1232,7 @@ def test_catboost_predicts_on_the_scale_of_the_response(loss):
     wanted = np.exp(raw) if loss.startswith(("Poisson", "Tweedie")) else raw
     np.testing.assert_allclose(cs.as_predictor(model)(X)[:, 0], wanted, atol=1e-12)
     np.testing.assert_allclose(cs.as_predictor(model)(X)[:, 0], model.predict(X), atol=1e-12)
-    assert assert_agreement(model, model.predict, X, y).loss == "squared error"
+    assert assert_agreement(model, model.predict, X, y).loss == judged_by
 
 
 @pytest.mark.needs("catboost")

@@ -391,7 +391,7 @@ LOSSES = LossRegistry(
             needs="margins",
         ),
     ),
-    special=Special("auto", "to choose the one that fits the model's task"),
+    special=Special("auto", "to choose the one that the model was fitted with"),
     besides=", or a callable loss(y_true, y_pred)",
     foreign=METRICS,
     expected="a loss of single examples, of which values are means",

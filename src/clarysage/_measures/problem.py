@@ -29,7 +29,7 @@ from clarysage.errors import Call, Either, InputError, Note, Or, Set
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.estimate import Estimate
-from clarysage.losses.choice import is_auto, makes_shapley_effects
+from clarysage.losses.choice import is_auto, makes_shapley_effects, note_on_choice
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import GroupsLike, Removal, RemovalLike, RestrictedModel, TableLike
@@ -225,7 +225,7 @@ class Problem:
 
 def about_loss(loss: Any, v: PredictivePower) -> list[Note | str]:
     """Returns a note on the loss of a game if it was chosen."""
-    return [f"Loss {v.losses[0].name!r} was chosen for this model."] if is_auto(loss) else []
+    return [note_on_choice(v.losses[0], v.restricted.facts)] if is_auto(loss) else []
 
 
 def sampled_background(rows: Any, size: float, seed: int) -> tuple[Any, np.ndarray]:

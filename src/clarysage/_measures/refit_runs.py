@@ -24,6 +24,7 @@ from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import LIMITS
 from clarysage.losses.choice import is_auto as is_auto_loss
+from clarysage.losses.choice import note_on_choice
 from clarysage.models import Predictor
 from clarysage.protocols import (
     Enumerates,
@@ -242,7 +243,7 @@ class RefitProblem:
 
         def explain(result: Estimate) -> Explanation | list[Explanation]:
             result = replace(result, model_rows=v.rows_learned)
-            chosen = [f"Loss {v.losses[0].name!r} was chosen for this learner."] if is_auto_loss(self.loss) else []
+            chosen = [note_on_choice(v.losses[0], v.facts, "learner")] if is_auto_loss(self.loss) else []
             explanations = explanations_of(
                 v,
                 result,

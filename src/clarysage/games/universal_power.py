@@ -25,7 +25,7 @@ from clarysage.games.refits import Refits
 from clarysage.losses.choice import as_losses, check_predicts_response
 from clarysage.models import Predictor
 from clarysage.players import Players
-from clarysage.protocols import Executor, Loss
+from clarysage.protocols import Executor, Loss, ModelFacts
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class UniversalPower:
     example_weights : (N,) weights of the examples, which add up to one
     empty_payoffs, full_payoffs : (N, L) payoffs of the best constants, and of all columns
     width : number of outputs of the learner
+    facts : about the learner, once fitted
     is_together : true if all examples are one state, as in the game :attr:`together`
     """
 
@@ -55,6 +56,7 @@ class UniversalPower:
     empty_payoffs: np.ndarray
     full_payoffs: np.ndarray
     width: int
+    facts: ModelFacts
     is_together: bool = False
     memo: LRUCache[np.ndarray] = field(default_factory=LRUCache)
 
@@ -96,7 +98,7 @@ class UniversalPower:
             learner, X, y, folds=folds, test=test, test_size=test_size, sample_weight=sample_weight, seed=seed
         )
         f, outputs = _fitted_on_all(refits)
-        losses = as_losses(loss, f, outputs, refits.y[refits.design.examples])
+        losses = as_losses(loss, f.facts, outputs, refits.y[refits.design.examples])
         check_predicts_response(f.task, losses)
         for each in losses:
             each.check(outputs)
@@ -118,6 +120,7 @@ class UniversalPower:
             ),
             full_payoffs=np.empty(0),
             width=outputs.shape[1],
+            facts=f.facts,
         )
         return replace(game, full_payoffs=game._payoffs(outputs, np.arange(len(examples))))
 

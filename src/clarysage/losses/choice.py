@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from clarysage.catalogue import LOSSES, LossRow
-from clarysage.errors import Advice, Call, Either, InputError, ModelError, Or, PythonOnly, Set
+from clarysage.errors import Advice, Call, Either, InputError, ModelError, Note, Or, PythonOnly, Set
 from clarysage.losses.classification import (
     SUM_TOLERANCE,
     CrossEntropy,
@@ -19,21 +19,7 @@ from clarysage.losses.classification import (
 from clarysage.losses.custom import CustomLoss
 from clarysage.losses.multilabel import MultiLabel
 from clarysage.losses.scikit_learn import metric_of
-from clarysage.protocols import Loss, ability
-
-
-class FactsForChoice(Protocol):
-    """Facts about a model that the choice of a loss depends on; see :class:`~clarysage.protocols.ModelFacts`."""
-
-    @property
-    def task(self) -> str | None: ...
-
-    @property
-    def hard(self) -> bool: ...
-
-    @property
-    def floor(self) -> float | None: ...
-
+from clarysage.protocols import Loss, ModelFacts, ability
 
 MEMBERS = ("name", "task", "degree", "debiasing", "ceiling", "encode", "check", "best_constant")
 
@@ -87,9 +73,9 @@ def makes_shapley_effects(loss: Any) -> bool:
     return is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2)
 
 
-def as_losses(loss: Any, facts: FactsForChoice, outputs: np.ndarray, y: np.ndarray) -> tuple[Loss, ...]:
+def as_losses(loss: Any, facts: ModelFacts, outputs: np.ndarray, y: np.ndarray) -> tuple[Loss, ...]:
     """Returns one loss or several as objects; "auto" is replaced by the loss that suits the model."""
-    given = loss_for(facts.task, facts.hard, outputs, y) if is_auto(loss) else loss
+    given = loss_for(facts, outputs, y) if is_auto(loss) else loss
     each_given = given if isinstance(given, (list, tuple)) else [given]
     losses = tuple(_with_floor(as_loss(each), facts.floor) for each in each_given)
     if not losses:
@@ -108,37 +94,68 @@ def _with_floor(loss: Loss, floor: float | None) -> Loss:
     )
 
 
+NO_PREDICTIONS = {
+    "ranking": "a ranker, whose scores are not predictions of y",
+    "survival": "a survival model, whose outputs are not predictions of y: hazards, or times where y may be censored",
+}
+
+
 def check_predicts_response(task: str | None, losses: Iterable[Loss]) -> None:
-    """Raises for a ranker with a loss of predictions: its scores have a meaningful order, but no unit of y."""
-    if task == "ranking" and not all(isinstance(loss, CustomLoss) for loss in losses):
+    """Raises for a ranker or a survival model with a loss of predictions, since outputs have another unit than y."""
+    if task in NO_PREDICTIONS and not all(isinstance(loss, CustomLoss) for loss in losses):
         raise InputError(
             "model",
-            got="a ranker, whose scores are not predictions of y",
+            got=NO_PREDICTIONS[task],
             wanted="a model that predicts y",
             hint=[
                 Either("leaving out y", "leaving out --target"),
-                " to get Shapley effects of its scores",
+                " to get Shapley effects of its outputs",
                 Or(),
                 PythonOnly("loss= with a function of your own"),
             ],
         )
 
 
-def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> str:
-    """Returns the name of the loss for a model's task, or for what its outputs (n, k) and y look like if it has none.
+def loss_for(facts: ModelFacts, outputs: np.ndarray, y: np.ndarray) -> str:
+    """Returns the name of the loss that a model was fitted to minimise.
+
+    Labels have the zero-one loss, whatever the objective. Without an objective, the model's task decides; without a
+    task, its outputs (n, k) and y do.
 
     Examples
     --------
-    >>> loss_for("classification", False, np.array([[0.3, 0.7]]), np.array(["a"]))
+    >>> loss_for(ModelFacts("classification"), np.array([[0.3, 0.7]]), np.array(["a"]))
     'cross entropy'
+    >>> from clarysage.protocols import Objective
+    >>> fitted = ModelFacts("regression", objective=Objective("quantile(alpha=0.9)", "pinball(0.9)"))
+    >>> loss_for(fitted, np.array([[3.0]]), np.array([2.0]))
+    'pinball(0.9)'
     """
+    task, objective = facts.task, facts.objective
+    if objective is not None and not facts.hard:
+        if objective.loss != "cross entropy":
+            return objective.loss
+        task = "classification"
     if task == "regression":
         return "squared error"
     if task is None and _looks_like_scores(outputs, y):
         raise _scores_instead_of_probabilities(outputs, y)
     if task == "classification" or (task is None and _looks_like_classification(outputs, y)):
-        return "zero one" if hard or _looks_like_labels(task, outputs) else "cross entropy"
+        return "zero one" if facts.hard or _looks_like_labels(task, outputs) else "cross entropy"
     return "squared error"
+
+
+def note_on_choice(loss: Loss, facts: ModelFacts, fitted: str = "model") -> Note:
+    """Returns a note on a loss that was chosen for a fitted model: a warning, if it is not the model's objective."""
+    choice, objective = f"Loss {loss.name!r} was chosen for this {fitted}", facts.objective
+    if objective is None:
+        return Note(f"{choice}.")
+    if facts.hard:
+        return Note(f"{choice}, which predicts labels; its objective is {objective.name}.")
+    if not objective.difference:
+        return Note(f"{choice}.")
+    nearest = f"{choice}, as the nearest to its objective {objective.name}, {objective.difference}."
+    return Note(nearest, advice=["Choose another one with ", Set("loss"), "."])
 
 
 def _looks_like_scores(outputs: np.ndarray, y: np.ndarray) -> bool:

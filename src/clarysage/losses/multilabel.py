@@ -66,6 +66,8 @@ class MultiLabel:
         return -math.log(self.clip)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        if np.isin(outputs, (0.0, 1.0)).all():
+            raise _no_probabilities("outputs that are all 0 or 1, as labels are")
         target = y.reshape(len(y), -1)
         if target.shape != outputs.shape:
             raise InputError(
@@ -92,12 +94,7 @@ class MultiLabel:
     def check(self, outputs: np.ndarray) -> None:
         low, high = float(outputs.min()), float(outputs.max())
         if low < -SUM_TOLERANCE or high > 1 + SUM_TOLERANCE:
-            raise ModelError(
-                "model",
-                got=f"outputs from {low:.4g} to {high:.4g}",
-                wanted=f'probabilities of labels, for the loss "{self.name}"',
-                hint=Call("as_predictor", "model", (Set("output", "predict_proba"),)),
-            )
+            raise _no_probabilities(f"outputs from {low:.4g} to {high:.4g}")
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         return self.expected(-np.log(np.maximum(self.probabilities(prediction, target), self.clip)), target)
@@ -122,3 +119,8 @@ class MultiLabel:
     def strata(self, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         """Returns no strata: a row may be high for one label and low for another."""
         return None
+
+
+def _no_probabilities(got: str) -> ModelError:
+    hint = Call("as_predictor", "model", (Set("output", "predict_proba"),))
+    return ModelError("model", got=got, wanted="the probability of each label", hint=hint)

@@ -24,8 +24,10 @@ from clarysage.errors import InputError, Set
 from clarysage.models.libraries import LIBRARIES, library_of
 from clarysage.models.outputs import CLASSIFIER, LINKS, REGRESSOR, classes_of, from_methods, linked, unknown_output
 from clarysage.models.predictor import Predictor
-from clarysage.protocols import gives_ability
+from clarysage.protocols import Objective, ability, gives_ability
 from clarysage.registry import loaded
+
+PREDICTIONS = (None, "predict", "predict_proba")  # outputs that predict the response
 
 
 class ModelAdapter(Protocol):
@@ -49,6 +51,14 @@ class HasFitOptions(Protocol):
 
     def fit_options(self) -> dict[str, Any]:
         """Returns parameters to set on a copy, so that it is fitted as the model was."""
+        ...
+
+
+class HasObjective(Protocol):
+    """A model that knows which loss it was fitted to minimise."""
+
+    def objective(self) -> Objective | None:
+        """Returns the objective, and the loss that it is for predictions of the response."""
         ...
 
 
@@ -142,7 +152,8 @@ def as_predictor(
     """
     predictor = _with_link(model, output) if isinstance(model, Predictor) else _adapted(model, output)
     if classes is not None:
-        predictor = replace(predictor, classes=tuple(classes), task="classification")
+        objective = predictor.objective if predictor.task == "classification" else None
+        predictor = replace(predictor, classes=tuple(classes), task="classification", objective=objective)
     if feature_names is not None:
         predictor = replace(predictor, feature_names=tuple(feature_names))
     if batch_size is not None:
@@ -153,7 +164,22 @@ def as_predictor(
 def _adapted(model: Any, output: str | None) -> Predictor:
     if isinstance(model, type):
         raise InputError("model", got=f"the class {model.__name__}", wanted="a fitted model, not its class")
-    return adapter_of(model).predictor(output)
+    predictor = adapter_of(model).predictor(output)
+    predicts_response = output in PREDICTIONS and predictor.task not in ("ranking", "survival")
+    return replace(predictor, objective=objective_of(model)) if predicts_response else predictor
+
+
+def objective_of(model: Any) -> Objective | None:
+    """Returns what a fitted model was fitted to minimise; None if its adapter does not know.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import QuantileRegressor
+    >>> objective_of(QuantileRegressor(quantile=0.9).fit([[1.0], [2.0]], [1.0, 3.0])).loss
+    'pinball(0.9)'
+    """
+    adapter = ability(adapter_of(model), HasObjective)
+    return None if adapter is None else adapter.objective()
 
 
 def _with_link(predictor: Predictor, output: str | None) -> Predictor:
@@ -162,7 +188,7 @@ def _with_link(predictor: Predictor, output: str | None) -> Predictor:
     if output not in LINKS:
         raise unknown_output(predictor.name, output)
     function = linked(predictor.function, output)
-    return replace(predictor, function=function, task="classification", hard=False, structure=None)
+    return replace(predictor, function=function, task="classification", hard=False, structure=None, objective=None)
 
 
 def _checked(batch_size: Any) -> int:

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import FormatError
+from clarysage.models.objectives import LIGHTGBM, unknown_objective, unpredictive_task
 from clarysage.models.outputs import Shares, from_methods
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import check_fitted, estimator_predictor
+from clarysage.protocols import Objective
 from clarysage.structure.base import Structure
 from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.structure.readers.lightgbm import structure_of_booster
 
-RANKING = ("lambdarank", "rank_xendcg")
-CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")
+CLASSIFIERS = ("binary", "cross_entropy", "cross_entropy_lambda", "multiclass", "multiclassova")
+LAMBDA = "cross_entropy_lambda"  # whose predictions are not probabilities, but λ
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,18 @@ class LightGBMEstimator:
         methods: dict[str, Any] = {"decision_function": partial(self.model.predict, raw_score=True)}
         if hasattr(self.model, "predict_proba") and not callable(self.model.objective):
             methods["predict_proba"] = Shares(self.model.predict_proba)
+        objective = _objective(self.model.booster_)
+        if objective == LAMBDA:
+            name = "predict_proba" if hasattr(self.model, "predict_proba") else "predict"
+            methods[name] = _FromLambda(getattr(self.model, name))
         predictor = estimator_predictor(self.model, output, methods=methods, structure=partial(_structure, self.model))
-        if _objective(self.model.booster_) in RANKING:
-            predictor = replace(predictor, task="ranking")
-        return replace(predictor, **_table(predictor.feature_names))
+        task = unpredictive_task(LIGHTGBM, objective) or predictor.task
+        return replace(predictor, task=task, **_table(predictor.feature_names))
+
+    def objective(self) -> Objective | None:
+        given = self.model.objective
+        name = getattr(given, "__name__", "a function") if callable(given) else ""
+        return _fitted_objective(self.model.booster_, name, hasattr(self.model, "classes_"))
 
     def gains(self) -> Gains | None:
         return Gains(_tree_scores(self.model.booster_, "gain"))
@@ -66,7 +76,9 @@ class LightGBMBooster:
     def predictor(self, output: str | None) -> Predictor:
         objective = _objective(self.model)
         is_classifier = objective in CLASSIFIERS
-        predict = self.model.predict
+        predict: Any = self.model.predict
+        if objective == LAMBDA:
+            predict = _FromLambda(predict)
         return from_methods(
             self.model,
             output,
@@ -76,10 +88,13 @@ class LightGBMBooster:
                 "decision_function": partial(predict, raw_score=True),
             },
             classes=tuple(range(max(self.model.num_model_per_iteration(), 2))) if is_classifier else None,
-            task="ranking" if objective in RANKING else "regression" if objective else None,
+            task=unpredictive_task(LIGHTGBM, objective) or ("regression" if objective else None),
             structure=partial(structure_of_booster, self.model, both=False),
             **_table(tuple(self.model.feature_name())),
         )
+
+    def objective(self) -> Objective | None:
+        return _fitted_objective(self.model)
 
     def gains(self) -> Gains | None:
         return Gains(_tree_scores(self.model, "gain"))
@@ -89,6 +104,18 @@ class LightGBMBooster:
 
     def category_columns(self, frame: Any) -> Sequence[int]:
         return _category_columns(self.model)
+
+
+@dataclass(frozen=True)
+class _FromLambda:
+    """Probabilities 1 - exp(-λ) of the second class, or of both, from a function that returns λ instead."""
+
+    function: Any
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        values = np.asarray(self.function(rows), dtype=np.float64)
+        positive = -np.expm1(-(values if values.ndim == 1 else values[:, -1]))
+        return positive if values.ndim == 1 else np.column_stack([1 - positive, positive])
 
 
 def load(path: Path) -> Any:
@@ -112,6 +139,21 @@ def _objective(booster: Any) -> str | None:
     """Returns the name of the objective that a booster was fitted with; None for an objective of the user."""
     header = re.search(r"^objective=(\S+)", booster.model_to_string(num_iteration=1), flags=re.MULTILINE)
     return header.group(1) if header else None
+
+
+def _fitted_objective(booster: Any, given: str = "", is_classifier: bool = False) -> Objective:
+    """Returns the objective of a booster; ``given`` is the name of an objective of the user, if it is known."""
+    text = booster.model_to_string(num_iteration=1)
+    header = re.search(r"^objective=(.+)$", text, flags=re.MULTILINE)
+    if header is None:
+        return unknown_objective(given or "custom", is_classifier)
+    name, *options = header.group(1).split()
+    if name not in LIGHTGBM:
+        return unknown_objective(name, is_classifier)
+    row = LIGHTGBM[name]
+    value = re.search(rf"^\[{row.parameter}: (.+)\]$", text, flags=re.MULTILINE) if row.parameter else None
+    objective = row.objective(None if value is None else float(value.group(1)))
+    return replace(objective, difference="of the square root of y") if "sqrt" in options else objective
 
 
 def _structure(model: Any) -> Structure:

@@ -16,12 +16,12 @@ from clarysage._utils.display import quoted_names
 from clarysage._utils.pace import Pace
 from clarysage._utils.threads import sequential_joblib
 from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set, resembling
-from clarysage.protocols import Check, Kind, ModelFacts
+from clarysage.protocols import Check, Kind, ModelFacts, Objective
 from clarysage.structure.base import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import labels_of, select_columns
 
-Task = Literal["classification", "regression", "ranking"]
+Task = Literal["classification", "regression", "ranking", "survival"]
 
 ROWS_PER_CALL = 32_768
 COPIES_PER_ROW = 6  # in memory while a model predicts: codes, table, and copies that the model makes
@@ -34,7 +34,7 @@ class Predictor:
     Attributes
     ----------
     function : takes a table of rows and returns predictions, one row each
-    task : what the model was fitted for, if known; the outputs of a model for ranking do not predict a response
+    task : what the model was fitted for, if known; those for ranking or survival do not predict a response
     classes : labels of its classes in the order of its outputs
     hard : whether its outputs are one-hot labels rather than probabilities
     feature_names : the columns it was fitted on
@@ -43,6 +43,7 @@ class Predictor:
     structure : reads the structure of the model, or raises ``UnknownStructureError``; None where there is none
     origin : the model that it was made of, where that is more than a function
     batch_size : largest number of rows in one call, if the user sets it
+    objective : what the model was fitted to minimise, for predictions of the response; None if that is not known
     floor : the least probability of a class that its training rows can tell from zero, if it is known
     pace : the measured speed of its calls, and the deadline of a run
     """
@@ -57,8 +58,14 @@ class Predictor:
     structure: Callable[[], Structure] | None = None
     origin: Any = field(default=None, repr=False, compare=False)
     batch_size: int | None = None
+    objective: Objective | None = None
     floor: float | None = None
     pace: Pace = field(default_factory=Pace, repr=False, compare=False)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The facts about the model that a loss depends on."""
+        return ModelFacts(self.task, self.classes, self.hard, self.batch_size, self.floor, self.objective)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Returns finite predictions (n, k), float64, for a table of n rows with columns in any order."""
@@ -156,8 +163,7 @@ class BoundPredictor:
 
     @cached_property
     def facts(self) -> ModelFacts:
-        f = self.predictor
-        return ModelFacts(f.task, f.classes, f.hard, f.batch_size, f.floor)
+        return self.predictor.facts
 
     def __conform__(self, kind: type[Kind]) -> object:
         """Returns the measured speed of the model, which is an ability of all that calls it."""

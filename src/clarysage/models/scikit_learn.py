@@ -14,7 +14,8 @@ from clarysage.models.adapter import adapter_of, as_predictor, coefficients_of
 from clarysage.models.libraries import library_of
 from clarysage.models.outputs import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
-from clarysage.protocols import ability
+from clarysage.models.scikit_learn_objectives import objective_of_estimator
+from clarysage.protocols import Objective, ability
 from clarysage.structure.base import DOUBLE_ROUNDING, SINGLE_ROUNDING, Link, Structure, UnknownStructureError
 from clarysage.structure.columnwise import Transformed, active_steps, owners
 from clarysage.structure.intrinsic_numbers import Gains, HasCoefficients, HasGains, HasSplitCounts, LayerWeights
@@ -66,7 +67,19 @@ class ScikitLearnEstimator:
         if library_of(type(self.model)) == "sklearn":  # a user's estimator may store its fit under any name
             check_fitted(self.model)
         predictor = estimator_predictor(self.model, output)
-        return replace(predictor, task="ranking") if _ends_in_ranker(self.model) else predictor
+        last = _last_of_another_library(self.model)
+        if last is None:
+            return predictor
+        inner = as_predictor(last.model)
+        if inner.task in ("ranking", "survival"):
+            return replace(predictor, task=inner.task)
+        if output is None and inner.objective is not None and inner.objective.is_converted:
+            function = last.behind(inner.function)
+            return replace(predictor, function=function, task=inner.task, classes=inner.classes, hard=inner.hard)
+        return predictor
+
+    def objective(self) -> Objective | None:
+        return objective_of_estimator(self.model)
 
     def coefficients(self) -> np.ndarray | None:
         if type(self.model).__name__ not in ONE_EACH:
@@ -114,12 +127,38 @@ def estimator_predictor(model: Any, output: str | None, **facts: Any) -> Predict
     return from_methods(model, output, **{**defaults, **facts})
 
 
-def _ends_in_ranker(model: Any) -> bool:
-    """Tells whether the last estimator of a pipeline or search is a ranker; scikit-learn itself has none."""
+@dataclass(frozen=True)
+class _LastEstimator:
+    """The last estimator of pipelines and searches, and the transformers before it, in their order."""
+
+    model: Any
+    before: tuple[Any, ...] = ()
+
+    def behind(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Returns a function of the rows that the pipeline gets, from a function of those that the estimator gets."""
+        return _Behind(self.before, function)
+
+
+@dataclass(frozen=True)
+class _Behind:
+    transformers: tuple[Any, ...]
+    function: Callable[[Any], Any]
+
+    def __call__(self, rows: Any) -> Any:
+        for transformer in self.transformers:
+            rows = transformer.transform(rows)
+        return self.function(rows)
+
+
+def _last_of_another_library(model: Any) -> _LastEstimator | None:
+    """Returns the last estimator of pipelines and searches if it is of another library than scikit-learn."""
     last = _last(model)
-    if library_of(type(last)) == "sklearn":
-        return _ends_in_ranker(last)
-    return hasattr(last, "predict") and as_predictor(last).task == "ranking"
+    is_transformed = type(model).__name__ == "Pipeline" and len(active_steps(model)) > 1
+    before = (model[:-1],) if is_transformed else ()
+    if library_of(type(last)) != "sklearn":
+        return _LastEstimator(last, before) if hasattr(last, "predict") else None
+    inner = _last_of_another_library(last)
+    return None if inner is None else replace(inner, before=(*before, *inner.before))
 
 
 def _last(model: Any) -> Any:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.models.objectives import STATSMODELS, tweedie_objective, unknown_objective
 from clarysage.models.outputs import Values, from_methods
 from clarysage.models.predictor import Predictor
+from clarysage.protocols import Objective
 from clarysage.structure.base import Link, Structure
 from clarysage.structure.linear import Linear
 
@@ -47,6 +49,25 @@ class StatsmodelsResults:
             containers=("pandas",) if is_named or hasattr(fitted, "formula") else (),
             structure=None if link is None else partial(_structure, model, link),
         )
+
+    def objective(self) -> Objective | None:
+        model, fitted, kind = self.model, self.model.model, type(self.model.model).__name__
+        family = type(getattr(fitted, "family", None)).__name__
+        if family == "Tweedie":
+            return tweedie_objective(STATSMODELS["GLM Tweedie"], float(fitted.family.var_power))
+        if family == "InverseGaussian":
+            return STATSMODELS["GLM InverseGaussian"].objective(3.0, f"{kind} {family}")
+        if family != "NoneType":
+            row = STATSMODELS.get(f"GLM {family}")
+            return unknown_objective(f"{kind} {family}") if row is None else row.objective(name=f"{kind} {family}")
+        if kind == "RLM":
+            norm = type(fitted.M).__name__
+            row = STATSMODELS.get(f"RLM {norm}", STATSMODELS["RLM"])
+            return row.objective(float(fitted.M.t * model.scale) if row.parameter else None, f"RLM {norm}")
+        if kind == "QuantReg":
+            return STATSMODELS[kind].objective(float(model.q))
+        row = next((row for row in STATSMODELS.values() if kind in row.estimators), None)
+        return unknown_objective(kind) if row is None else row.objective(name=kind)
 
     def coefficients(self) -> np.ndarray | None:
         """Returns coefficients (D, 1), or (D, K - 1) for classes compared with the first; None for formulas."""

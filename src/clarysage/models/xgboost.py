@@ -13,16 +13,17 @@ import numpy as np
 
 from clarysage.errors import InputError, ModelError
 from clarysage.models.adapter import coefficients_of
+from clarysage.models.objectives import XGBOOST, unknown_objective, unpredictive_task
 from clarysage.models.outputs import Values, from_methods, unfitted
-from clarysage.models.predictor import Predictor, Task
+from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import check_fitted, estimator_predictor
+from clarysage.protocols import Objective
 from clarysage.structure.base import Structure, UnknownStructureError
 from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.structure.readers.xgboost import structure_of_booster
 
 # objective -> the output to use, where the usual one is not probabilities
 BOOSTER = {"binary:logitraw": "sigmoid", "multi:softmax": "softmax"}
-RANKING = "rank:"  # how the names of objectives for ranking begin
 WRAPPER = {"binary:logitraw": "sigmoid", "binary:hinge": "predict"}
 
 
@@ -37,8 +38,14 @@ class XGBoostEstimator:
         methods = {"decision_function": partial(self.model.predict, output_margin=True)}
         chosen = output or WRAPPER.get(self.model.objective)
         predictor = estimator_predictor(self.model, chosen, methods=methods, structure=partial(_structure, self.model))
-        is_ranker = isinstance(self.model.objective, str) and self.model.objective.startswith(RANKING)
-        return replace(predictor, task="ranking") if is_ranker else predictor
+        return replace(predictor, task=unpredictive_task(XGBOOST, self.model.objective) or predictor.task)
+
+    def objective(self) -> Objective | None:
+        if callable(self.model.objective):
+            return unknown_objective(
+                getattr(self.model.objective, "__name__", "a function"), hasattr(self.model, "classes_")
+            )
+        return _objective(_learner(self.model.get_booster()))
 
     def coefficients(self) -> np.ndarray | None:
         return coefficients_of(self.model)  # only the booster "gblinear" has them
@@ -61,7 +68,7 @@ class XGBoostBooster:
 
     def predictor(self, output: str | None) -> Predictor:
         try:
-            learner = json.loads(self.model.save_config())["learner"]
+            learner = _learner(self.model)
         except ValueError as error:
             raise unfitted(self.model) from error
         objective = learner["objective"]["name"]
@@ -76,11 +83,15 @@ class XGBoostBooster:
             values={"predict": returns if is_classifier else "numbers"},
             methods={"predict": boosted, "decision_function": partial(boosted, margin=True)},
             classes=tuple(range(n_classes)) if is_classifier else None,
-            task=_task(objective),
+            task=unpredictive_task(XGBOOST, objective)
+            or ("regression" if objective.startswith(("reg:", "count:")) else None),
             feature_names=tuple(self.model.feature_names) if self.model.feature_names else None,
             containers=("pandas", "polars", "numpy"),
             structure=partial(structure_of_booster, self.model, boosted.rounds or None, both=False),
         )
+
+    def objective(self) -> Objective | None:
+        return _objective(_learner(self.model))
 
     def gains(self) -> Gains | None:
         return _gains(self.model)
@@ -100,10 +111,24 @@ def load(path: Path) -> Any:
     return xgboost.Booster(model_file=path)
 
 
-def _task(objective: str) -> Task | None:
-    if objective.startswith(RANKING):
-        return "ranking"
-    return "regression" if objective.startswith(("reg:", "count:")) else None
+def _learner(booster: Any) -> dict[str, Any]:
+    """Returns the settings of a booster; a booster with an objective of the user has those of squared error."""
+    learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
+    return learner
+
+
+def _objective(learner: dict[str, Any]) -> Objective | None:
+    name, row = learner["objective"]["name"], XGBOOST.get(learner["objective"]["name"])
+    if row is None:
+        return unknown_objective(name)
+    if row.loss == "cross entropy" and int(learner["learner_model_param"].get("num_target", 1)) > 1:
+        return Objective(name, "multi label cross entropy")
+    settings = {
+        key: value for group in learner["objective"].values() if isinstance(group, dict) for key, value in group.items()
+    }
+    levels = settings.get(row.parameter, "").strip("[]")
+    numbers = [float(str(np.float32(level))) for level in levels.split(",")] if levels else []  # in single precision
+    return row.objective(numbers or None)
 
 
 def _structure(model: Any) -> Structure:

@@ -73,7 +73,7 @@ from clarysage.protocols.games import (
     SubsampledWalks,
     Walks,
 )
-from clarysage.protocols.models import CodePredictor, Loss, LossTask, ModelFacts, OutputLoss
+from clarysage.protocols.models import CodePredictor, Loss, LossTask, ModelFacts, Objective, OutputLoss
 from clarysage.protocols.removal import (
     Check,
     ConditionalRows,
@@ -138,6 +138,7 @@ __all__ = [
     "ModelLike",
     "NamedPlayers",
     "NamedRemoval",
+    "Objective",
     "Observer",
     "OutputLoss",
     "Piloted",

@@ -71,16 +71,35 @@ class OutputLoss(Protocol):
 
 
 @dataclass(frozen=True)
+class Objective:
+    """The loss that a model was fitted to minimise.
+
+    Attributes
+    ----------
+    name : its name in the model's library, with its parameters
+    loss : the name of the loss in the catalogue that it is, up to a factor, or that comes nearest, as in "pinball(0.9)"
+    difference : a relative clause on the objective, if no loss in the catalogue is the same
+    is_converted : whether the library predicts on another scale than y, so that its adapter converts predictions
+    """
+
+    name: str
+    loss: str
+    difference: str = ""
+    is_converted: bool = False
+
+
+@dataclass(frozen=True)
 class ModelFacts:
     """Facts about a model other than its predictions.
 
     Attributes
     ----------
-    task : "classification", "regression" or "ranking", if the model says so
+    task : "classification", "regression", "ranking" or "survival", if the model says so
     classes : labels of its classes in the order of its outputs
     hard : whether its outputs are votes (labels, one-hot) rather than probabilities
     batch_size : maximum number of rows per call of the model, if the user set one
     floor : the least probability of a class that its training rows can tell from zero, if it is known
+    objective : what it was fitted to minimise, if its library tells
     """
 
     task: str | None = None
@@ -88,6 +107,7 @@ class ModelFacts:
     hard: bool = False
     batch_size: int | None = None
     floor: float | None = None
+    objective: Objective | None = None
 
 
 class CodePredictor(Protocol):

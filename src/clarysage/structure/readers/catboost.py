@@ -16,19 +16,21 @@ from clarysage.structure.columnwise import numbers_of
 from clarysage.structure.oblivious import Level, ObliviousTree, flatten_oblivious_trees
 from clarysage.structure.trees import Tree, flatten_trees
 
-EXPONENTS = ("Poisson", "Tweedie")  # losses whose prediction is the exponential of the sum of trees
+EXPONENTS = ("Poisson", "Tweedie", "LogLinQuantile")  # losses whose prediction is the exponential of the sum of trees
 LINKS: dict[str, Link] = {
     "Logloss": "logistic",
     "CrossEntropy": "logistic",
     "Focal": "logistic",
     "MultiClass": "softmax",
+    "MultiLogloss": "positive",
+    "MultiCrossEntropy": "positive",
 }
 
 
 def structure_of_catboost(model: Any, loss: str, *, is_classifier: bool) -> Structure:
     """Reads the trees of a model from its JSON export; a classifier predicts probabilities."""
     link = LINKS.get(loss) if is_classifier else "exponential" if loss in EXPONENTS else "identity"
-    if link is None:
+    if link is None or loss == "RMSEWithUncertainty":  # whose second margin is a variance
         raise UnknownStructureError(f"the loss {loss!r} is not supported")
     export = exported(model)
     scale, bias = export["scale_and_bias"]

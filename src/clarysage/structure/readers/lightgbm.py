@@ -18,7 +18,7 @@ LINKS: dict[str, Link] = {
         "identity",
     ),
     **dict.fromkeys(("poisson", "gamma", "tweedie"), "exponential"),
-    **dict.fromkeys(("binary", "cross_entropy"), "positive"),
+    **dict.fromkeys(("binary", "cross_entropy", "cross_entropy_lambda"), "positive"),
     "multiclass": "softmax",
 }
 
