@@ -7,10 +7,10 @@ JOBS ?= auto
 WORKERS := -n $(JOBS)
 MUTANTS ?= 2
 BASE ?= HEAD
-SOURCES := src tests benchmarks experiments conftest.py
+SOURCES := src tests benchmarks experiments docs/conf.py docs/site/*.py conftest.py
 SCALE ?= small
 
-.PHONY: demo test test-all test-slow test-versions test-wheel same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-deadlines bench-monitoring bench-scaling calibrate paper clean
+.PHONY: demo test test-all test-slow test-versions test-wheel same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-deadlines bench-monitoring bench-scaling calibrate paper docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -75,8 +75,11 @@ calibrate: $(VENV)/.installed
 paper: $(VENV)/.installed-paper
 	$(BIN)/python -m experiments --scale $(SCALE)
 
+docs: $(VENV)/.installed-docs # the site, in docs/_build/html/index.html
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html
+
 clean:
-	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo
+	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo docs/_build
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'clarysage needs Python 3.11 or newer: try make PYTHON=python3.12')"

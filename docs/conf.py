@@ -1,0 +1,40 @@
+"""Settings of the site, which ``make docs`` builds; its source is the folder of the repository, so that links hold."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import clarysage
+
+sys.path.insert(0, str(Path(__file__).parent / "site"))
+
+project = "clarysage"
+author = copyright = "The clarysage authors"
+version = release = clarysage.__version__
+
+extensions = ["myst_parser", "formulas", "links"]
+root_doc = "docs/site/index"
+include_patterns = ["docs/**", "*.md", "experiments/*.md", "experiments/results/practical/**"]
+exclude_patterns = [".*", "build", "dist", "src", "tests", "benchmarks", "docs/_build"]
+myst_heading_anchors = 4
+nitpicky = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "clarysage"
+html_math_renderer = "mathml"
+html_additional_pages = {"index": "redirect.html"}  # where people look first
+templates_path = ["site"]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
+html_static_path = ["site/wide.css"]
+html_css_files = ["wide.css"]
+html_copy_source = False
+html_show_search_summary = False  # which scripts would fetch: browsers forbid it where pages are read from disk
+html_show_sphinx = False
+html_theme_options = {
+    "logo": {"text": "clarysage"},
+    "navbar_align": "left",
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}

@@ -1,0 +1,30 @@
+"""Formulas as MathML, which browsers draw without a script or a font from another host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from latex2mathml.converter import convert
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Adds the way to write formulas."""
+    app.add_html_math_renderer("mathml", inline_renderers=(write_inline, None), block_renderers=(write_block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def write_inline(writer: HTML5Translator, node: nodes.math) -> None:
+    """Writes a formula within a line."""
+    writer.body.append(convert(node.astext()))
+
+
+def write_block(writer: HTML5Translator, node: nodes.math_block) -> None:
+    """Writes a formula with lines of its own."""
+    lines = [line.strip() for line in node.astext().split("\n\n")]
+    formulas = "".join(f"<div>{convert(line, display='block')}</div>" for line in lines)
+    writer.body.append(f'<div class="math">{formulas}</div>')
