@@ -195,7 +195,7 @@ def test_progress_goes_to_the_terminal_while_json_goes_to_stdout(folder: Path) -
     termios = pytest.importorskip("termios", reason="terminals can be made on Unix alone")
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
-    arguments = [sys.executable, "-m", "clarysage", "explain", *EXPLAIN, "--method", "permutation", "--json", "-"]
+    arguments = [sys.executable, "-m", "clarysage", "explain", *EXPLAIN, "--progress", "--json", "-"]
     with subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         shown = b"".join(iter(lambda: _read(ours), b"")).decode(errors="replace")

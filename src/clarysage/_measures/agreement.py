@@ -11,7 +11,7 @@ import numpy as np
 from clarysage.coalitions import draw_uniform_sizes, masks, uniform_size_probabilities
 from clarysage.errors import Call, InputError, Set
 from clarysage.execution.n_jobs import as_executor
-from clarysage.execution.observers import ProgressBar, Silent
+from clarysage.execution.observers import observer_of, shown
 from clarysage.execution.seeds import COALITION_VALUES, SUBSETS, entropy_of, stream
 from clarysage.protocols import (
     CoalitionValue,
@@ -48,13 +48,11 @@ def agreement(
     entropy, executor = entropy_of(rng), as_executor(n_jobs)
     is_complete = p < 63 and 2**p <= n
     subsets = masks(np.arange(2**p), p) if is_complete else draw_uniform_sizes(int(n), p, stream(entropy, SUBSETS, 0))
-    observer: Observer = ProgressBar(lambda _: 0.0) if progress else Silent()
-    try:
+    with shown(progress):
+        observer = observer_of(lambda _: 0.0)
         estimates = estimate_coalitions(
             game, subsets[:, players], loss, executor=executor, observer=observer, entropy=entropy
         )
-    finally:
-        observer.close()
     return Agreement(
         subsets=subsets,
         u=additive_proxy(explanation, subsets, np.arange(p)),

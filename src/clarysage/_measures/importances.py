@@ -25,6 +25,7 @@ from clarysage._measures.sage import game
 from clarysage._measures.table import MEASURES, Measure, as_measure
 from clarysage.catalogue import REMOVALS
 from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedError, Set, as_note
+from clarysage.execution.observers import say_what
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
@@ -209,6 +210,7 @@ def importances(
         if why is not None:
             left_out[measure.name] = why
             continue
+        say_what(measure.name)
         try:
             explanation = arguments.explain(measure, is_first=measure is chosen[0])
             explanations[measure.name] = explanation

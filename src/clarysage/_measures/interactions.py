@@ -23,7 +23,6 @@ from clarysage._measures.run import (
     SHORTEST_RUN,
     about_deadline,
     chosen_estimator,
-    observer_of,
     rules_of,
     single_or_list,
 )
@@ -34,11 +33,11 @@ from clarysage.estimators.exact import Exact
 from clarysage.estimators.interactions import ExactInteractions, SampledInteractions, enlarged, rows_per_unbiased_payoff
 from clarysage.estimators.limits import pace_of
 from clarysage.execution.n_jobs import as_executor
-from clarysage.execution.observers import ProgressBar, Silent
+from clarysage.execution.observers import observer_of
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.stopping import Budget, Converged, ConvergedRelativeTo, Deadline
+from clarysage.inference.stopping import Budget, Converged, ConvergedRelativeTo, Deadline, convergence_rule
 from clarysage.players import Players
 from clarysage.protocols import Executor, LossLike, LossList, ModelLike, TableLike, TargetLike
 from clarysage.registry import Registry, Special, Word
@@ -368,7 +367,7 @@ class InteractionRun:
         chosen = request.select(values[0])
         scale = np.maximum(values.max(axis=1), 0.0) - np.minimum(values.min(axis=1), 0.0)
         rule = None if self.run.tolerance is None else ConvergedRelativeTo(self.run.tolerance, scale)
-        bar = ProgressBar((rule or ConvergedRelativeTo(0.025, scale)).progress) if self.run.progress else Silent()
+        bar = observer_of((rule or ConvergedRelativeTo(0.025, scale)).progress)
         interactions = self._estimate(
             SampledInteractions(chosen), self._rules(rule, rows, SHARE_OF_PAIRS), self._seed(PAIRS), bar
         )
@@ -385,7 +384,7 @@ class InteractionRun:
         """Returns how many model rows SAGE values take (without those of the ends of the game), and these values."""
         rules = self._rules(None if self.run.tolerance is None else Converged(self.run.tolerance), 0, SHARE_OF_SAGE)
         estimator, why = chosen_estimator("auto", self.v, rules)
-        result = self._estimate(estimator, rules, self.problem.seed, observer_of(self.run.progress, rules))
+        result = self._estimate(estimator, rules, self.problem.seed, observer_of(convergence_rule(rules).progress))
         if result.stopped is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         sage = self.problem.explanations(self.v, result, measure=self.measure, method=estimator.name, notes=why)

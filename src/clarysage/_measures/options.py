@@ -27,6 +27,7 @@ from clarysage._measures.after import after_step, refuse_texts
 from clarysage._utils.pace import Pace
 from clarysage.catalogue import LOSSES, METHODS, drawing_removals_in_words, removals_in_words
 from clarysage.errors import Call, InputError, Note, RunFailedError, Set
+from clarysage.execution.observers import shown
 from clarysage.inference.stopping import Converged, Deadline, time_limit
 from clarysage.protocols import GroupsLike, RemovalLike, Rule, Seed, TableLike, WeightsLike
 from clarysage.results import Explanation
@@ -173,7 +174,8 @@ SHARED = """
         continues it, with the bits of a run that was not interrupted (with a deadline, draws of a slow model depend on
         its speed). ``rng=None`` uses the seed in the file; a smaller ``tolerance`` continues a run that had converged.
         A damaged file, or that of another run, is an error
-    progress : True for a bar on stderr
+    progress : True for a bar on stderr, False for none; default: in a terminal or a notebook, a bar that appears after
+        two seconds, with the time that is left
     max_rows : the largest number of rows of X to use, a simple random sample without replacement. Default: all rows of
         a table in memory; of one on disk, or of an Arrow table too large for the memory limit, 100,000 rows, or as many
         as fit into the limit
@@ -253,7 +255,8 @@ def with_shared_options(
                 used, about_step = after_step(after, {**signature.bind_partial(*args).arguments, **used})
                 args, notes = (), [about_step, *notes]
             try:
-                return _with_notes(function(*args, **used), notes)
+                with shown(options.get("progress", run.progress if isinstance(run, Run) else None)):
+                    return _with_notes(function(*args, **used), notes)
             except RunFailedError as error:
                 raise RunFailedError(error.text, _with_notes(error.partial, notes)) from error.__cause__
 

@@ -26,6 +26,7 @@ from clarysage._measures.removal_choice import choose_removal
 from clarysage._measures.table import MEASURES
 from clarysage.catalogue import REMOVALS
 from clarysage.errors import Call, Either, InputError, Note, Or, Set
+from clarysage.execution.observers import follow
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.estimate import Estimate
@@ -108,6 +109,7 @@ class Problem:
         check_size(run.max_rows, "max_rows", "rows", Set("max_rows", 100_000))
         check_memory(run.memory_limit)
         f, seed = replace(as_predictor(model, batch_size=run.batch_size), pace=run.pace()), entropy_of(rng)
+        follow(f.pace)
         examples = Examples.of(
             f,
             X,

@@ -15,14 +15,15 @@ from clarysage._measures.explanations import explanations_of
 from clarysage._measures.options import DataOptions, Run, SharedOptions
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
-from clarysage._measures.run import explain_run, observer_of, single_or_list
+from clarysage._measures.run import explain_run, single_or_list
 from clarysage._utils.lru_cache import LRUCache
 from clarysage.errors import InputError, Note, Set
 from clarysage.estimators import ExhaustedError, estimate
 from clarysage.execution.n_jobs import as_executor
+from clarysage.execution.observers import follow, observer_of
 from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.stopping import LIMITS
+from clarysage.inference.stopping import LIMITS, convergence_rule
 from clarysage.losses.choice import is_auto as is_auto_loss
 from clarysage.losses.choice import note_on_choice
 from clarysage.models import Predictor
@@ -230,7 +231,8 @@ class RefitProblem:
         of them.
         """
         v = self.game if estimator.limit(self.game) is not None else self.game.together
-        observer = observer_of(run.progress, rules)
+        follow(run.pace())
+        observer = observer_of(convergence_rule(rules).progress)
         executor = Prefetching(
             as_executor(run.n_jobs),
             v,

@@ -14,11 +14,11 @@ from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note, RunFailedError
 from clarysage.estimators import as_estimator, choose, estimate, estimate_null_game
 from clarysage.execution.n_jobs import as_executor
-from clarysage.execution.observers import ProgressBar, Silent
+from clarysage.execution.observers import observer_of
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import LIMITS, Budget, Converged, Deadline, convergence_rule
-from clarysage.protocols import Estimator, Executor, Game, Observer, Rule
+from clarysage.protocols import Estimator, Executor, Game, Rule
 
 Result = TypeVar("Result")
 SHORTEST_RUN = 0.01  # seconds that remain for the estimator, however long the preparations took
@@ -94,7 +94,7 @@ class Runner:
                 stop=self.remaining(rules),
                 executor=self.executor,
                 seed=problem.seed,
-                observer=observer_of(self.run.progress, rules),
+                observer=observer_of(convergence_rule(rules).progress),
                 checkpoint=point,
             )
 
@@ -152,10 +152,3 @@ def rules_of(run: Run, *, tolerance: bool = True, budget: bool = True) -> list[R
             wanted="at least one of them, so that the run ends",
         )
     return rules
-
-
-def observer_of(progress: bool | None, rules: Sequence[Rule]) -> Observer:
-    """Returns a progress bar on stderr if the user wants one, and a silent observer if not."""
-    if not progress:
-        return Silent()
-    return ProgressBar(convergence_rule(rules).progress)

@@ -39,6 +39,7 @@ class Pace:
     seconds, final_at : the deadline, as seconds and as a time of the monotonic clock
     ends_at : the time at which the current part of the run ends
     late_at : the time after which no call begins
+    asked : rows that were predicted so far
     awaited : rows that are still to be predicted before the first draw
     certain : the share of the rows of draws that are asked for certain: others may be known, or equal
     """
@@ -46,7 +47,7 @@ class Pace:
     def __init__(self, seconds: float = INFINITY, ends_at: float = INFINITY) -> None:
         self.calls = deque[tuple[int, float]](maxlen=CALLS)
         self.seconds, self.final_at, self.ends_at, self.late_at = seconds, ends_at, ends_at, INFINITY
-        self.awaited, self.certain = 0, 0.0
+        self.asked, self.awaited, self.certain = 0, 0, 0.0
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leaves the deadline behind: other processes are stopped by this one."""
@@ -93,6 +94,7 @@ class Pace:
     def record(self, rows: int, seconds: float) -> None:
         """Takes note of a call."""
         self.calls.append((rows, seconds))
+        self.asked += rows
         self.awaited = max(0, self.awaited - rows)
 
     def allow_first_estimate(self, rows: float) -> None:

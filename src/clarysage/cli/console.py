@@ -58,11 +58,6 @@ def print_data(text: str) -> None:
     print(text, flush=True)
 
 
-def shows_progress(quiet: bool) -> bool:
-    """Tells whether to show a progress bar: only if stderr is a terminal and the user did not ask for silence."""
-    return not quiet and sys.stderr.isatty()
-
-
 @contextmanager
 def handled_errors(say: Say, *, debug: bool, argument_names: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turns errors into one line and an exit code, and warnings and log records into notes.

@@ -454,3 +454,22 @@ class ConfiguredOptions(ConsoleOptions):
             "folder.",
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class LongRunOptions(ConfiguredOptions):
+    """Options of the messages on stderr of commands that may take long, and a configuration file."""
+
+    progress: Annotated[
+        bool | None,
+        typer.Option(
+            "--progress/--no-progress",
+            show_default=False,
+            help="Show a progress bar. Default: on a terminal, once the command has taken two seconds.",
+        ),
+    ] = None
+
+    @property
+    def shows_progress(self) -> bool | None:
+        """Tells whether to show a progress bar; None lets the library decide."""
+        return False if self.quiet else self.progress

@@ -20,6 +20,7 @@ from clarysage._measures.sage import sage
 from clarysage._utils.display import shortened
 from clarysage.drift import shifts_of_each
 from clarysage.errors import ClarysageWarning, InputError, Note, RunFailedError, Set, as_note, parts_of
+from clarysage.execution.observers import say_what
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.losses import as_loss
@@ -149,6 +150,7 @@ def monitor(
         **options,
     }
     explainer = Explainer(model, loss, removal, shared)
+    say_what("reference")
     with errors_in("reference", before, before.X, ()):
         first = explainer.explain(before)
     if first.stopped is StopReason.INTERRUPTED:
@@ -234,6 +236,7 @@ def _explain_slices(
     explanations: dict[int, Explanation] = {}
     failed: dict[str, InputError | RunFailedError] = {}
     for k, name in enumerate(slices.names):
+        say_what(name)
         try:
             rows = after.take(slices.indices[k])
             with errors_in(name, rows, before.X, shifts[k]):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
+from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer
 from clarysage.cli.options import ConsoleOptions, with_option_groups
 from clarysage.cli.output import OutputFiles
 from clarysage.errors import InputError
@@ -38,11 +38,11 @@ def demo(
         with clean_stdout():
             _make_folder(output)
             output_files.check([])
-            explanation = _explanation_of_demo(say, seed, n_jobs, progress=shows_progress(console.quiet))
+            explanation = _explanation_of_demo(say, seed, n_jobs, progress=False if console.quiet else None)
         output_files.write_and_print(explanation, say)
 
 
-def _explanation_of_demo(say: Say, seed: int, n_jobs: int, *, progress: bool) -> Any:
+def _explanation_of_demo(say: Say, seed: int, n_jobs: int, *, progress: bool | None) -> Any:
     from sklearn.ensemble import GradientBoostingRegressor
     from sklearn.model_selection import train_test_split
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clarysage.cli.completion import complete_column
-from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
+from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer
 from clarysage.cli.file_checks import check_writable
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
 from clarysage.cli.option_checks import check_about, check_background_rows, check_options, check_rows
@@ -18,8 +18,8 @@ from clarysage.cli.options import (
     MODEL,
     Background,
     CheckpointOptions,
-    ConfiguredOptions,
     ExplanationOptions,
+    LongRunOptions,
     Method,
     ModelOptions,
     ProblemOptions,
@@ -55,7 +55,7 @@ def explain(
     run: StoppingOptions,
     storage: CheckpointOptions,
     written: ExplanationOptions,
-    console: ConfiguredOptions,
+    console: LongRunOptions,
 ) -> None:
     """Explain a model by SAGE values (Shapley additive global importance): how much each feature reduces the loss.
 
@@ -88,14 +88,14 @@ def explain(
             _check_files(output_files, [*request.inputs, console.config], storage.checkpoint, say)
             if written.about is not None:
                 check_about(written.about)
-            explanation = _explanation(request, say, progress=shows_progress(console.quiet))
+            explanation = _explanation(request, say, progress=console.shows_progress)
         about = available_about(explanation, written.about, say)
         summary = explanation.summary(about=about, tests=written.tests)
         rows = has_rows(explanation, written.rows, written.json_file, say)
         output_files.write_and_print(explanation, say, top=written.top, summary=summary, rows=rows)
 
 
-def _explanation(request: Request, say: Say, *, progress: bool) -> Explanation:
+def _explanation(request: Request, say: Say, *, progress: bool | None) -> Explanation:
     """Reads the files of a request and explains the model."""
     import clarysage as cs
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clarysage.cli.completion import complete_column, complete_measures
-from clarysage.cli.console import OptionError, Say, clean_stdout, handled_errors, note_printer, shows_progress
+from clarysage.cli.console import OptionError, Say, clean_stdout, handled_errors, note_printer
 from clarysage.cli.inputs import Inputs, Request, load_inputs
 from clarysage.cli.option_checks import check_background_rows, check_options, measure_names
 from clarysage.cli.options import (
     DATA,
     MODEL,
     Background,
-    ConfiguredOptions,
     FileOptions,
+    LongRunOptions,
     ModelOptions,
     ProblemOptions,
     StoppingOptions,
@@ -97,7 +97,7 @@ def measures(
     show_list: Annotated[
         bool, typer.Option("--list", help="Print a table of all measures and exit; needs no MODEL.")
     ] = False,
-    console: ConfiguredOptions,
+    console: LongRunOptions,
 ) -> None:
     """Compute importance measures of a model, such as SAGE, permutation tests and heuristics, and compare them.
 
@@ -130,7 +130,7 @@ def measures(
             check_background_rows(problem.background_rows, background)
             names = None if only is None else measure_names(only)
             output_files.check([*request.inputs, console.config])
-            importances = _importances(request, names, say, refits=refits, progress=shows_progress(console.quiet))
+            importances = _importances(request, names, say, refits=refits, progress=console.shows_progress)
         output_files.write_and_print(importances, say, top=written.top)
 
 
@@ -170,7 +170,7 @@ def _given(model: str | None, data: Path | None) -> tuple[str, Path]:
     return model, data
 
 
-def _importances(request: Request, only: list[str] | None, say: Say, *, refits: bool, progress: bool) -> Any:
+def _importances(request: Request, only: list[str] | None, say: Say, *, refits: bool, progress: bool | None) -> Any:
     """Returns the requested measures; prints the cost of refits before they run."""
     import clarysage as cs
 

@@ -9,14 +9,14 @@ import typer
 
 from clarysage.catalogue import PERIODS
 from clarysage.cli.completion import complete_column, completion_of
-from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
+from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
 from clarysage.cli.option_checks import as_every, check_options
 from clarysage.cli.options import (
     MODEL,
-    ConfiguredOptions,
     DifferenceOptions,
     FileOptions,
+    LongRunOptions,
     Method,
     ModelOptions,
     ProblemOptions,
@@ -100,7 +100,7 @@ def monitor(
         Path | None,
         typer.Option(metavar="FILE", show_default=False, help="Plot the changes to this .png, .svg or .pdf file."),
     ] = None,
-    console: ConfiguredOptions,
+    console: LongRunOptions,
 ) -> None:
     """Find features whose contribution changed on new data, for example because a column is broken.
 
@@ -132,11 +132,11 @@ def monitor(
             check_options(settings, has_target=target is not None)
             comparison = {"every": as_every(every, by), **differences.settings}
             output_files.check([*request.inputs, console.config])
-            monitoring = _monitored(request, comparison, say, progress=shows_progress(console.quiet))
+            monitoring = _monitored(request, comparison, say, progress=console.shows_progress)
         output_files.write_and_print(monitoring, say, top=written.top)
 
 
-def _monitored(request: Request, comparison: dict[str, Any], say: Say, *, progress: bool) -> Any:
+def _monitored(request: Request, comparison: dict[str, Any], say: Say, *, progress: bool | None) -> Any:
     """Returns the monitoring result; ``comparison`` are arguments of the comparisons."""
     import clarysage as cs
 
