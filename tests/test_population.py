@@ -27,7 +27,7 @@ from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.population import Sampled
 from clarysage.losses import SquaredError
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
-from clarysage.removal.background import match_by_cells
+from clarysage.removal.background import match_by_cells, row_hashes
 from clarysage.results.files import from_plain
 from oracle import shapley
 from tests.lab.coverage import binomial_room
@@ -420,6 +420,21 @@ def test_own_rows_are_those_that_are_there_once_or_the_whole_table():
     assert match_by_cells(X, X + 1) is None
     other = np.vstack([X[:1], np.arange(20.0).reshape(-1, 2)])
     assert match_by_cells(np.vstack([X, 9 + X, 20 + X]), other) is None  # by chance, as it seems
+
+
+@pytest.mark.parametrize("columns", [3, 8, 30])
+def test_rows_of_whole_numbers_are_told_apart(columns, seed):
+    """Their hashes must not collide, or rows that occur once in both tables are taken for repeated ones."""
+    cells = np.random.default_rng(seed).integers(-3, 1000, size=(3000, columns)) / 2
+    rows = np.unique(cells, axis=0)
+    assert len(np.unique(row_hashes(rows))) == len(rows)
+    np.testing.assert_array_equal(match_by_cells(rows, rows[::-2]), _positions(len(rows), rows[::-2].shape[0]))
+
+
+def _positions(count, kept):
+    found = np.full(count, -1)
+    found[np.arange(count)[::-2]] = np.arange(kept)
+    return found
 
 
 def test_rows_of_the_default_background_are_known_to_be_examples_even_where_they_are_alike():

@@ -142,13 +142,35 @@ def bits(values: np.ndarray) -> np.ndarray:
 
 
 def row_hashes(rows: np.ndarray) -> np.ndarray:
-    """Returns a hash of the bits of each row (n, d): the same for equal rows, and almost surely not for others."""
-    factors = np.random.default_rng(0).integers(1, 2**62, size=rows.shape[1], dtype=np.int64)
+    """Returns a hash of the bits of each row (n, d): the same for equal rows, and almost surely not for others.
+
+    The upper bits of a cell are mixed into the lower ones before they are multiplied, since whole numbers differ only
+    in upper bits, which a product would push out.
+    """
+    factors = np.random.default_rng(0).integers(1, 2**62, size=rows.shape[1], dtype=np.int64) | 1
     hashes = np.empty(len(rows), dtype=np.int64)
     for start in range(0, len(rows), ROWS_AT_ONCE):
-        mixed = bits(rows[start : start + ROWS_AT_ONCE]) * factors
+        mixed = bits(rows[start : start + ROWS_AT_ONCE])
+        mixed = (mixed ^ (mixed >> 32)) * factors
         hashes[start : start + ROWS_AT_ONCE] = (mixed ^ (mixed >> 29)).sum(axis=1)
     return hashes
+
+
+def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the first of each of the distinct rows (n, d), and which of these each row is, (n,).
+
+    Rows are compared by hashes; rows of equal hashes are then compared in full.
+
+    Examples
+    --------
+    >>> first, which = distinct_rows(np.array([[2.0], [1.0], [2.0]]))
+    >>> sorted(first.tolist()), bool(which[0] == which[2] != which[1])
+    ([0, 1], True)
+    """
+    _, first, which = np.unique(row_hashes(rows), return_index=True, return_inverse=True)
+    if len(first) < len(rows) and not np.array_equal(bits(rows[first][which]), bits(rows)):
+        return np.arange(len(rows)), np.arange(len(rows))
+    return first, which
 
 
 def match_by_source(source: np.ndarray, examples: int) -> np.ndarray | None:

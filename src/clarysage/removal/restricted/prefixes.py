@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from clarysage.protocols import Steps
-from clarysage.removal.background import bits, row_hashes
+from clarysage.removal.background import bits, distinct_rows
 
 CELLS_AT_ONCE = 65_536  # of hybrid rows that are made together, so that they fit the processor's cache
 FEW_STEPS = 4  # steps of walks that are looked at one by one
@@ -182,14 +182,9 @@ def batches(count: int, size: int) -> Iterator[slice]:
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Returns the distinct rows, and the index of each row among them; the rows and None if all are distinct.
-
-    Rows are compared by hashes; rows of equal hashes are then compared in full.
-    """
-    _, first, inverse = np.unique(row_hashes(rows), return_index=True, return_inverse=True)
-    if len(first) == len(rows) or not np.array_equal(bits(rows[first][inverse]), bits(rows)):
-        return rows, None
-    return rows[first], inverse
+    """Returns the distinct rows, and the index of each row among them; the rows and None if all are distinct."""
+    first, which = distinct_rows(rows)
+    return (rows, None) if len(first) == len(rows) else (rows[first], which)
 
 
 def _concatenated(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
