@@ -181,3 +181,88 @@ def choose_closed():
     from clarysage.estimators import ClosedFormValues
 
     return ClosedFormValues(with_influence=False)
+
+
+FEW = np.random.default_rng(7).integers(0, 4, size=(240, P)).astype(float)  # four values in each of three columns
+
+
+def levels(rows):
+    """A vote by whole numbers, one of three classes."""
+    return np.eye(3)[(rows[:, 0] + rows[:, 1] * rows[:, 2]).astype(int) % 3]
+
+
+@pytest.mark.parametrize("overlap", [0, 30])
+@pytest.mark.parametrize("loss", ["zero one", "squared error", "cross entropy"])
+def test_equal_hybrid_rows_are_passed_once(loss, overlap):
+    """4 or 16 distinct cells times 16 or 4 of them, instead of 120 times 100 hybrid rows, and the same payoffs."""
+    asked = []
+
+    def model(rows):
+        asked.append(len(rows))
+        return levels(rows) if loss != "squared error" else rows[:, 0] * rows[:, 1] + rows[:, 2]
+
+    x, b = FEW[:120], FEW[120 - overlap : 220]
+    y = FEW[:120, 0] if loss == "squared error" else FEW[:120, 0].astype(int) % 3
+    options = {"background": b, "loss": loss, "rng": 0, "check_manifold": False}
+    result = cs.sage(model, x, y, **options)
+    assert result.method == "exact"
+    assert result.model_rows == sum(asked) <= 120 + len(b) + 16 + COALITIONS * 64
+    assert "hybrid rows, no more than walks would" in str(result.notes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clarysage.games.subsampled.FEW_ROWS", 0.0)
+        each = cs.sage(model, x, y, method="exact", **options)
+    assert each.model_rows == 120 + len(b) + COALITIONS * 120 * len(b)
+    np.testing.assert_array_equal(result.values, each.values)
+    for about in ("rows", "population"):
+        np.testing.assert_array_equal(result.targets[about].std_error, each.targets[about].std_error)
+
+
+def test_groups_and_missing_cells_among_equal_rows():
+    rows = np.random.default_rng(3).integers(0, 3, size=(90, 4)).astype(float)
+    rows[::5, 3] = np.nan
+    rows[1::7, 0] = -0.0
+
+    def model(rows):
+        return rows[:, 0] + rows[:, 1] * np.nan_to_num(rows[:, 3], nan=2.0) - np.signbit(rows[:, 0]) * rows[:, 2]
+
+    options = {"background": rows[50:], "groups": {"both": [1, 3]}, "method": "exact", "check_manifold": False}
+    result = cs.sage(model, rows[:50], rows[:50, 0], **options)
+    assert result.model_rows < 90 + 16 + 6 * 50 * 40 / 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clarysage.games.subsampled.FEW_ROWS", 0.0)
+        np.testing.assert_array_equal(result.values, cs.sage(model, rows[:50], rows[:50, 0], **options).values)
+
+
+def test_a_model_that_does_not_repeat_itself_is_asked_for_every_row():
+    noise = np.random.default_rng(0)
+
+    def model(rows):
+        return rows[:, 0] + noise.normal(size=len(rows))
+
+    v = PredictivePower.of(Marginal(FEW[:50]).restrict(model, FEW[50:90]), "squared error", FEW[50:90], FEW[50:90, 0])
+    assert v.subsampled.distinct_rows is None
+    result = estimate(v, Exact())
+    assert result.model_rows == v.rows_spent + COALITIONS * 40 * 50
+
+
+def test_interactions_count_equal_rows_once_too():
+    asked = []
+
+    def model(rows):
+        asked.append(len(rows))
+        return rows[:, 0] * rows[:, 1]
+
+    result = cs.interactions(model, FEW[:60], FEW[:60, 0], background=FEW[60:], rng=0, check_manifold=False)
+    assert result.explanation.method == "exact"
+    assert sum(asked) < 60 + 180 + 16 + COALITIONS * 64 + 1
+
+
+def test_the_work_on_rows_whose_predictions_are_known_is_part_of_the_forecast():
+    """Predictions of 64 rows are enough, but the losses of a million are not worth it if walks need 64,000."""
+    many = np.random.default_rng(7).integers(0, 4, size=(1500, P)).astype(float)
+    v = PredictivePower.of(
+        Marginal(many[1000:]).restrict(lambda rows: rows.sum(axis=1), many), "squared error", many, many[:, 0]
+    )
+    estimator, why = choose(v, [Converged()])
+    assert isinstance(estimator, PairedWalks)
+    assert "model rows for 4,500,000 hybrid rows" in why

@@ -9,7 +9,7 @@ from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note, PythonOnly
 from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
-from clarysage.estimators.forecast import expected_pairs, expected_rows
+from clarysage.estimators.forecast import enumeration_cost, expected_pairs, expected_rows, hybrid_rows
 from clarysage.estimators.paired_walks.alternative import Alternative
 from clarysage.estimators.paired_walks.estimator import PairedWalks
 from clarysage.inference.stopping import row_limit, time_limit
@@ -75,14 +75,17 @@ def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]
         return walks, chosen_note("paired walks", f"there are 2^{game.n_players} coalitions")
     walks = PairedWalks(alternative=alternative)
     exact, expected = Exact().rows(game, 2**game.n_players), expected_rows(game, stop)
-    would = f"all coalitions would take {_short(exact)} model rows"
+    of_all = "" if exact == hybrid_rows(game) else f" for {_short(hybrid_rows(game))} hybrid rows"
+    would = f"all coalitions would take {_short(exact)} model rows{of_all}"
     if time_limit(stop) < float("inf"):
         return walks, chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")
     if game.rows_spent + exact > row_limit(stop):
         return walks, chosen_note("paired walks", f"{would}, more than the budget")
-    if exact > expected:
+    if enumeration_cost(game, exact) > expected:
         return walks, chosen_note("paired walks", f"{would}, walks about {_short(expected)}")
-    return Exact(), chosen_note("exact", f"all coalitions take {_short(exact)} model rows, no more than walks would")
+    return Exact(), chosen_note(
+        "exact", f"all coalitions take {_short(exact)} model rows{of_all}, no more than walks would"
+    )
 
 
 def chosen_note(method: str, why: str) -> Note:

@@ -13,14 +13,14 @@ from clarysage.estimators.draws import scale
 from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
-from clarysage.protocols import CoalitionInfluence, Game, SubsampledGame, ability
+from clarysage.protocols import CoalitionInfluence, DistinctRows, Game, SubsampledGame, ability
 
 EXAMPLES_AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
 class CoalitionPayoffs:
-    """Mean payoffs of consecutive coalitions, (n, L), and their contributions to values.
+    """Mean payoffs of consecutive coalitions, (n, L), their contributions to values, and the model rows they took.
 
     Attributes
     ----------
@@ -32,6 +32,7 @@ class CoalitionPayoffs:
     clipped: int
     contributions: np.ndarray
     background: BackgroundInfluence | None
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,14 @@ class Exact:
         return by_quarters(self.chunk(game), made)
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
-        inner = min(draws, 2**game.n_players - 2)  # the payoffs of the two ends are known
-        return int(inner * int((game.weights > 0).sum()) * game.rows_per_payoff)
+        examples, distinct = int((game.weights > 0).sum()), distinct_rows_of(game)
+        if distinct is None:
+            inner = min(draws, 2**game.n_players - 2)  # the payoffs of the two ends are known
+            return int(inner * examples * game.rows_per_payoff)
+        batches = -(-examples // EXAMPLES_AT_ONCE)
+        rows = np.minimum(batches * distinct.most, examples * game.rows_per_payoff)
+        rows[[0, -1]] = 0
+        return int(rows[first : first + draws].sum()) + (0 if first else distinct.of_check)
 
     def limit(self, game: Game) -> int | None:
         return int(2**game.n_players)
@@ -95,6 +102,7 @@ class Exact:
             state.clipped + other.clipped,
             state.contributions + other.contributions,
             background,
+            state.rows + other.rows,
         )
 
     def components(self, game: Game, state: CoalitionPayoffs) -> VarianceComponents:
@@ -108,11 +116,17 @@ class Exact:
     def read(self, game: Game, state: CoalitionPayoffs) -> Estimate:
         return Estimate.exact(
             shapley_values(state.payoffs).T,  # Eq. 6, (L, p)
-            model_rows=game.rows_spent + self.rows(game, 2**game.n_players),
+            model_rows=game.rows_spent + state.rows,
             scale=scale(game),
             clipped=state.clipped,
             payoffs=state.payoffs,
         )
+
+
+def distinct_rows_of(game: Game) -> DistinctRows | None:
+    """Returns how many hybrid rows of coalitions are distinct; None if most of them are, or if this is not known."""
+    subsampled = ability(game, SubsampledGame)
+    return subsampled.distinct_rows if subsampled is not None and subsampled.is_sampled else None
 
 
 def enumerate_coalitions(
@@ -122,9 +136,10 @@ def enumerate_coalitions(
     losses = game.ends[0].shape[1]
     examples = np.flatnonzero(game.weights > 0)
     coalitions = masks(np.arange(first, first + draws), game.n_players)
-    shape = (losses, len(shares(coalitions[0])))
+    shape, distinct = (losses, len(shares(coalitions[0]))), distinct_rows_of(game)
+    rows = 0 if distinct is None or first else distinct.of_check
     table = CoalitionPayoffs(
-        np.zeros((draws, losses)), 0, np.zeros((len(examples), *shape)), _no_influence(game, shape)
+        np.zeros((draws, losses)), 0, np.zeros((len(examples), *shape)), _no_influence(game, shape), rows
     )
     for index, coalition in enumerate(coalitions):
         share = shares(coalition)
@@ -135,7 +150,8 @@ def enumerate_coalitions(
             table.payoffs[index] += weights @ evaluated.payoffs
             gained = evaluated.payoffs - game.ends[0][examples[batch]]  # shares of all coalitions sum to zero
             table.contributions[batch] += (weights[:, None] * gained)[:, :, None] * share
-            table = replace(table, clipped=table.clipped + int((evaluated.payoffs <= game.floor).sum()))
+            clipped = table.clipped + int((evaluated.payoffs <= game.floor).sum())
+            table = replace(table, clipped=clipped, rows=table.rows + evaluated.rows)
             if table.background is not None:
                 table.background.rows[...] += evaluated.influence[:, :, None] * share
                 table.background.correction[...] += evaluated.bias_correction[:, None] * share
@@ -148,9 +164,12 @@ def _with_influence(
     """Returns payoffs of a coalition, and the influence of the background; zeros if the background is not a sample."""
     subsampled = ability(game, SubsampledGame)
     if subsampled is not None and subsampled.is_sampled:
-        return subsampled.coalition_influence(examples, weights, coalition)
-    payoffs = game.payoff(examples, np.broadcast_to(coalition, (len(examples), len(coalition))), rng)
-    return CoalitionInfluence(payoffs, np.zeros(1), np.zeros((1, 1)))
+        evaluated = subsampled.coalition_influence(examples, weights, coalition)
+    else:
+        payoffs = game.payoff(examples, np.broadcast_to(coalition, (len(examples), len(coalition))), rng)
+        evaluated = CoalitionInfluence(payoffs, np.zeros(1), np.zeros((1, 1)), len(examples) * game.rows_per_payoff)
+    is_inner = coalition.any() and not coalition.all()
+    return evaluated if is_inner else replace(evaluated, rows=0)  # the payoffs of the two ends are known
 
 
 def _no_influence(game: Game, shape: tuple[int, int]) -> BackgroundInfluence | None:

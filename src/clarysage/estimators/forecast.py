@@ -14,6 +14,7 @@ from clarysage.inference.stopping import Converged, convergence_rule
 from clarysage.protocols import Game, Rule, SubsampledWalks, ability
 
 TYPICAL_PAIRS = 2_000  # pairs of walks that are typically needed at the default tolerance
+SHARE_OF_REPEATED = 0.1  # of a model row: the payoffs of a hybrid row whose prediction is known
 
 
 def expected_pairs(game: Game, stop: Sequence[Rule]) -> float:
@@ -28,3 +29,13 @@ def expected_rows(game: Game, stop: Sequence[Rule]) -> float:
     if subsampled is None or subsampled.is_unbiased:
         return walks
     return (1 + DEFAULT_SHARE) * walks + FIRST_CORRECTIONS * BiasCorrection.cost(game)
+
+
+def hybrid_rows(game: Game) -> int:
+    """Returns the hybrid rows of all coalitions, of which equal ones are counted each time."""
+    return int((2**game.n_players - 2) * int((game.weights > 0).sum()) * game.rows_per_payoff)
+
+
+def enumeration_cost(game: Game, rows: int) -> float:
+    """Returns the cost of all coalitions, as a number of model rows, where so many rows are passed to the model."""
+    return rows + SHARE_OF_REPEATED * max(0, hybrid_rows(game) - rows)

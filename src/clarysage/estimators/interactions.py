@@ -81,7 +81,7 @@ class ExactInteractions:
     def read(self, game: Game, state: CoalitionPayoffs) -> Estimate:
         return Estimate.exact(
             state.contributions.sum(axis=0),  # (L, p + K)
-            model_rows=game.rows_spent + self.rows(game, 2**game.n_players),
+            model_rows=game.rows_spent + state.rows,
             scale=scale(game),
             clipped=state.clipped,
             payoffs=state.payoffs,

@@ -146,10 +146,9 @@ class StepInfluence:
         variance = self._variance_at_start(matches)[:, None]
         return self._at_start(examples, matches, self._every_index(examples), self._all_draws, variance)
 
-    def coalition_influence(self, examples: np.ndarray, is_kept: np.ndarray) -> tuple[MeanEstimate, Influence]:
-        """Returns mean predictions of coalitions of columns (n, d), one per example, and the influence of all rows."""
-        matches = self.matches.of(examples)
-        z = self.hybrid.each(self.X[examples], is_kept)[:, :, None, :]
+    def coalition_influence(self, examples: np.ndarray, z: np.ndarray) -> tuple[MeanEstimate, Influence]:
+        """Returns mean predictions, and the influence of all rows, from predictions z (n, m, k) of a coalition."""
+        matches, z = self.matches.of(examples), z[:, :, None, :]
         mean = mean_over(z[:, :, 0], self.hybrid.background_weights)
         others = matches.leave_out(mean[:, None])[:, 0]
         means = SubsampledMeans(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))

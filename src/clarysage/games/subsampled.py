@@ -23,12 +23,23 @@ from functools import cached_property
 
 import numpy as np
 
+from clarysage.coalitions import codes
 from clarysage.games.control_variates import ControlVariate, beta_at_prefixes, control_variate_of
 from clarysage.games.payoff_influence import StepInfluence, SubsampledMeans, equals_start
 from clarysage.games.self_match import SelfMatches
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
-from clarysage.protocols import CoalitionInfluence, HybridRows, Influence, Loss, Steps, SubsampleComparison, Walks
+from clarysage.protocols import (
+    CoalitionInfluence,
+    DistinctRows,
+    HybridRows,
+    Influence,
+    Loss,
+    Steps,
+    SubsampleComparison,
+    Walks,
+)
+from clarysage.removal.background import distinct_rows
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.restricted.hybrid import mean_over
 
@@ -37,6 +48,7 @@ ROUNDING = 1e-6  # ... except for rounding, which may depend on the rows that sh
 CELLS_AT_ONCE = 4_000_000  # cells of hybrid rows that are held in memory at once
 ROWS_OF_NATIVE = 8  # least number of rows where the model's structure is known: a row then costs less than the overhead
 ROWS_OF_ENLARGED, ALL_OF_ENLARGED = 16, 128  # rows for second differences; all rows where there are at most 128
+FEW_ROWS, MOST_PLAYERS = 0.5, 16  # share of all hybrid rows that are few; players whose coalitions are looked at
 LEAST_RATIO = 2  # a background is subsampled if it has more than this many times the rows of a subsample
 
 
@@ -231,31 +243,67 @@ class SubsampledPower:
         self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray
     ) -> CoalitionInfluence:
         """Returns payoffs of a coalition (p,) with all background rows, and the influence of the rows."""
-        at_once = max(1, CELLS_AT_ONCE // self.restricted_by_all.background.size)
-        parts = [
-            self._with_all_rows(examples[start : start + at_once], weights[start : start + at_once], coalition)
-            for start in range(0, len(examples), at_once)
-        ]
+        f_S, is_kept = self.restricted_by_all, coalition[self.players.owner]
+        at_once = max(1, CELLS_AT_ONCE // f_S.background.size)
+        is_known = coalition[self._is_used].all() or not coalition[self._is_used].any()
+        distinct = None
+        if not is_known and self._has_few_rows(coalition):
+            distinct = f_S.distinct(self.X[examples], is_kept)
+        parts = []
+        for start in range(0, len(examples), at_once):
+            part = slice(start, start + at_once)
+            if is_known:
+                parts.append(self._at_ends(examples[part], weights[part], coalition))
+                continue
+            x = self.X[examples[part]]
+            z = f_S.each(x, np.broadcast_to(is_kept, x.shape)) if distinct is None else distinct(part)
+            mean, influence = self._influence.coalition_influence(examples[part], z)
+            parts.append(_summed(self._payoffs(examples[part], mean)[:, 0], weights[part], influence))
         return CoalitionInfluence(
             np.concatenate([part.payoffs for part in parts]),
             np.sum([part.bias_correction for part in parts], axis=0),
             np.sum([part.influence for part in parts], axis=0),
+            len(examples) * len(f_S.background) if distinct is None else distinct.rows,
         )
 
-    def _with_all_rows(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
-        if coalition[self._is_used].all():
-            losses = len(self.losses)
-            no_influence = np.zeros((len(self.restricted_by_all.background_weights), losses))
-            return CoalitionInfluence(self.ends[1][examples], np.zeros(losses), no_influence)
-        if not coalition[self._is_used].any():
+    def _at_ends(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
+        """Returns the known payoffs of coalitions that have all players with an effect, or none of them."""
+        if not coalition[self._is_used].all():
             return _summed(self.ends[0][examples], weights, self._influence.at_start_with_all_rows(examples))
-        is_kept = np.broadcast_to(coalition[self.players.owner], (len(examples), self.X.shape[1]))
-        mean, influence = self._influence.coalition_influence(examples, is_kept)
-        return _summed(self._payoffs(examples, mean)[:, 0], weights, influence)
+        losses = len(self.losses)
+        no_influence = np.zeros((len(self.restricted_by_all.background_weights), losses))
+        return CoalitionInfluence(self.ends[1][examples], np.zeros(losses), no_influence, 0)
+
+    @cached_property
+    def distinct_rows(self) -> DistinctRows | None:
+        """Numbers of distinct hybrid rows of coalitions: at most those of kept cells times those of withheld cells."""
+        f_S, p = self.restricted_by_all, len(self.players)
+        if not self.calls_model or f_S.simulation is not None or not 1 < p <= MOST_PLAYERS:
+            return None
+        of_players = [self.players.owner == player for player in range(p)]
+        of_examples, of_rows = np.ones(1), np.ones(1)  # distinct cells of coalitions by number, at most
+        for is_owned in of_players:
+            in_examples, in_background = (len(distinct_rows(rows[:, is_owned])[0]) for rows in (self.X, f_S.background))
+            of_examples = np.concatenate([of_examples, np.minimum(of_examples * in_examples, len(self.X))])
+            of_rows = np.concatenate([np.minimum(of_rows * in_background, len(f_S.background)), of_rows])
+        most, all_rows = of_examples * of_rows, len(self.X) * len(f_S.background)
+        most[most > FEW_ROWS * all_rows] = all_rows
+        if most[1:-1].mean() > FEW_ROWS * all_rows:
+            return None
+        repeats, rows = self._repeats_predictions()
+        return DistinctRows(most, rows) if repeats else None
+
+    def _has_few_rows(self, coalition: np.ndarray) -> bool:
+        """Tells whether many hybrid rows of a coalition are equal."""
+        distinct, all_rows = self.distinct_rows, len(self.X) * len(self.restricted_by_all.background)
+        return distinct is not None and bool(distinct.most[codes(coalition)] <= FEW_ROWS * all_rows)
 
     def check_determinism(self) -> tuple[bool, int]:
         """Tells whether the model repeats its predictions in a second call, and how many model rows that cost."""
         _ = self._control  # computed here, before several threads make walks
+        return self._repeats_predictions()
+
+    def _repeats_predictions(self) -> tuple[bool, int]:
         rows = self.X[:ROWS_ASKED_TWICE]
         first, again = self.outputs[: len(rows)], self.restricted.full(rows)
         return bool((np.abs(again - first) <= ROUNDING * np.abs(first).max()).all()), len(rows)
@@ -358,7 +406,7 @@ class SubsampledPower:
 def _summed(payoffs: np.ndarray, weights: np.ndarray, influence: Influence) -> CoalitionInfluence:
     """Returns payoffs (n, L), and the weighted sum over examples of their influence."""
     rows = np.einsum("n,nml->ml", weights, influence.influence[:, :, 0]) / influence.background_index.shape[1]
-    return CoalitionInfluence(payoffs, weights @ influence.bias_correction[:, 0], rows)
+    return CoalitionInfluence(payoffs, weights @ influence.bias_correction[:, 0], rows, 0)
 
 
 def _mean(values: np.ndarray) -> np.ndarray:

@@ -214,12 +214,27 @@ class CoalitionInfluence:
     """Payoffs (n, L) of a coalition with all background rows; bias and influence, as weighted sums over examples.
 
     ``bias_correction`` (L,) added to the payoffs gives those of an infinite background; ``influence`` (m, L) is that of
-    each background row, times its weight.
+    each background row, times its weight. ``rows`` counts the model rows.
     """
 
     payoffs: np.ndarray
     bias_correction: np.ndarray
     influence: np.ndarray
+    rows: int
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """Numbers of model rows where many hybrid rows are equal, and are passed to the model only once.
+
+    Attributes
+    ----------
+    most : (2^p,) the most distinct rows of each coalition, by number
+    of_check : rows that were predicted twice to see that the model repeats its predictions
+    """
+
+    most: np.ndarray
+    of_check: int
 
 
 class SubsampledWalks(Protocol):
@@ -305,6 +320,11 @@ class SubsampledGame(SubsampledWalks, Protocol):
 
         (n,), (n, s, p) -> (n, s, L)
         """
+        ...
+
+    @property
+    def distinct_rows(self) -> DistinctRows | None:
+        """Numbers of distinct rows of coalitions, if payoffs with all background rows need few of all hybrid rows."""
         ...
 
     def active_players(

@@ -135,6 +135,19 @@ class Steps:
     asked: tuple[np.ndarray, np.ndarray] | None = None
 
 
+class PairOutputs(Protocol):
+    """Predictions for the hybrid rows of all pairs of an example and a background row."""
+
+    @property
+    def rows(self) -> int:
+        """Rows that were passed to the model."""
+        ...
+
+    def __call__(self, part: slice) -> np.ndarray:
+        """Returns the predictions (n, m, k) for a part of the examples."""
+        ...
+
+
 class HybridRows(RestrictedModel, Protocol):
     r"""A restricted model that is a weighted mean over background rows, so that a subsample of rows can estimate it.
 
@@ -190,6 +203,13 @@ class HybridRows(RestrictedModel, Protocol):
 
     def each(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Returns f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
+        ...
+
+    def distinct(self, x: np.ndarray, is_kept: np.ndarray) -> PairOutputs:
+        """Returns f(x_S, b_k) for every background row, with kept columns (d,), and passes equal rows only once.
+
+        Rows must be used unchanged (``simulation`` is None), and the model must be called (``native`` is None).
+        """
         ...
 
     def steps(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import Note
+from clarysage.estimators.forecast import enumeration_cost
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.stopping import LIMITS, Converged, convergence_rule, row_limit, time_limit
 from clarysage.protocols import ClosedForm, Decomposed, Estimator, Game, HasStates, Piloted, Rule, ability
@@ -45,7 +46,7 @@ class Alternative:
         times = (1 - share) / max(share, 1e-12)  # so many times the walks so far are still to come
         closed_form = ability(game, ClosedForm)
         if closed_form is None:
-            return rows < times * walked
+            return enumeration_cost(game, rows) < times * walked
         return closed_form.seconds < times * estimate.draws * closed_form.seconds_per_pair
 
     def after(self, game: Game, walks: Estimator[Any], pairs: int, rng: np.random.Generator) -> ExactAfterWalks:

@@ -12,6 +12,7 @@ from clarysage.models import BoundPredictor
 from clarysage.protocols import Check, CodePredictor, Kind, ModelFacts, SingleImputations, Steps, ability
 from clarysage.removal.background import self_match
 from clarysage.removal.background_draws import inverse_cdf
+from clarysage.removal.restricted.distinct import DistinctOutputs
 from clarysage.removal.restricted.matheron import ConditionalWalks, GaussianSimulation
 from clarysage.removal.restricted.native import Native, native_of
 from clarysage.removal.restricted.prefixes import FixedRowWalks, at_prefixes, concatenated, evaluate, impute
@@ -192,6 +193,10 @@ class HybridModel:
         size = self.predictor.rows_per_call
         outputs = [self.predictor(rows[start : start + size]) for start in range(0, len(rows), size)]
         return np.concatenate(outputs).reshape(len(x), m, -1)
+
+    def distinct(self, x: np.ndarray, is_kept: np.ndarray) -> DistinctOutputs:
+        """Returns f(x_S, b_k) for every background row, with kept columns (d,), from each distinct hybrid row."""
+        return DistinctOutputs.of(self.predictor, self.predictor.rows_per_call, x, self.background, is_kept)
 
     def _rows(self, x: np.ndarray, is_kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
         """Returns the hybrid rows (n, m, d) with all background rows, or a part of them."""
