@@ -79,7 +79,7 @@ docs: $(VENV)/.installed-docs # the site, in docs/_build/html/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo docs/_build
+	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo docs/_build docs/api
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'clarysage needs Python 3.11 or newer: try make PYTHON=python3.12')"

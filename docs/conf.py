@@ -7,24 +7,32 @@ from pathlib import Path
 
 import clarysage
 
-sys.path.insert(0, str(Path(__file__).parent / "site"))
+SITE = Path(__file__).parent / "site"
+sys.path.insert(0, str(SITE))
 
 project = "clarysage"
 author = copyright = "The clarysage authors"
 version = release = clarysage.__version__
 
-extensions = ["myst_parser", "formulas", "links"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "api", "formulas", "links"]
 root_doc = "docs/site/index"
 include_patterns = ["docs/**", "*.md", "experiments/*.md", "experiments/results/practical/**"]
-exclude_patterns = [".*", "build", "dist", "src", "tests", "benchmarks", "docs/_build"]
+exclude_patterns = [".*", "build", "dist", "src", "tests", "benchmarks", "docs/_build", "docs/site/autosummary"]
 myst_heading_anchors = 4
 nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"clarysage\.[a-z_]+\..+")
+]  # docstrings point into the source, too, which has no pages
+autosummary_generate = ["docs/api/index.rst"]
+autodoc_typehints = "none"  # docstrings say what arguments are
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "clarysage"
 html_math_renderer = "mathml"
 html_additional_pages = {"index": "redirect.html"}  # where people look first
-templates_path = ["site"]
+templates_path = [str(SITE)]
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_static_path = ["site/wide.css"]
 html_css_files = ["wide.css"]

@@ -1,22 +1,47 @@
-"""The site that ``make docs`` builds from the pages: what its check of links finds."""
+"""The site that ``make docs`` builds from the pages: it has them all, and its check of links finds what is wrong."""
 
 from __future__ import annotations
 
+import importlib
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-SITE = Path(__file__).parent.parent / "docs" / "site"
+import clarysage
+
+DOCS = Path(__file__).parent.parent / "docs"
+SITE = DOCS / "site"
 
 
 @pytest.fixture
-def links(monkeypatch):
+def part(monkeypatch):
+    """Imports a part of the site's build, which needs none of its libraries."""
     monkeypatch.syspath_prepend(str(SITE))
-    import links
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in {"api", "links"} & (set(sys.modules) - before):
+        del sys.modules[name]
 
-    yield links
-    del sys.modules["links"]
+
+def test_every_page_is_in_a_list_of_the_site():
+    listed = "\n".join(page.read_text() for page in SITE.glob("*.md"))
+    named = set(re.findall(r"^(?:.*<)?\.\./(\w+)>?$", listed, flags=re.MULTILINE))
+    assert named == {page.stem for page in DOCS.glob("*.md")}
+
+
+def test_every_public_name_is_in_the_reference(part):
+    api = part("api")
+    names = api.public_names(Path(clarysage.__file__).with_suffix(".pyi"))
+    assert sorted(name for room in names.values() for name in room) == sorted(clarysage.__all__)
+    page = api.listing(names).splitlines()
+    assert all(f"   {name}" in page for name in clarysage.__all__)
+
+
+def test_a_name_of_a_room_without_a_heading_is_refused(part):
+    with pytest.raises(ValueError, match="cellar"):
+        part("api").listing({"cellar": ["wine"]})
 
 
 @pytest.mark.parametrize(
@@ -36,7 +61,7 @@ def links(monkeypatch):
         ('<link rel="stylesheet" href="//example.org/a.css">', "//example.org/a.css"),
     ],
 )
-def test_links_that_lead_nowhere_and_files_of_other_hosts_are_found(links, tmp_path, body, wrong):
+def test_links_that_lead_nowhere_and_files_of_other_hosts_are_found(part, tmp_path, body, wrong):
     (tmp_path / "b.html").write_text('<p id="there">')
     (tmp_path / "a.html").write_text(body)
-    assert list(links.wrong_links(tmp_path)) == ([("a.html", wrong)] if wrong else [])
+    assert list(part("links").wrong_links(tmp_path)) == ([("a.html", wrong)] if wrong else [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def write_inline(writer: HTML5Translator, node: nodes.math) -> None:
     """Writes a formula within a line."""
     writer.body.append(convert(node.astext()))
+    raise SkipNode
 
 
 def write_block(writer: HTML5Translator, node: nodes.math_block) -> None:
-    """Writes a formula with lines of its own."""
-    lines = [line.strip() for line in node.astext().split("\n\n")]
-    formulas = "".join(f"<div>{convert(line, display='block')}</div>" for line in lines)
-    writer.body.append(f'<div class="math">{formulas}</div>')
+    """Writes a formula on a line of its own."""
+    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise SkipNode

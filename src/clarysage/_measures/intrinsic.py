@@ -90,8 +90,8 @@ def coefficient_size(
     y : ignored
     scaled : False, the default, for the plain coefficients of the heuristic, which depend on the units of columns. True
         for the standard deviation of the contribution of a feature to the output on the rows of X, in units of the
-        output: for a number |w| times its standard deviation, for a category the standard deviation of the effects of
-        its values, weighted by their frequencies, whichever value the encoding left out
+        output: for a number the size of its coefficient times its standard deviation, for a category the standard
+        deviation of the effects of its values, weighted by their frequencies, whichever value the encoding left out
     groups : mapping of names to columns, whose values are added up
     sample_weight : one weight for each row, for standard deviations
     feature_names : names of the columns, if X has none or to replace them

@@ -86,7 +86,7 @@ class Measure:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function of (model, X, y, **options) that returns an Explanation."""
+        """The function of ``(model, X, y, **options)`` that returns an Explanation."""
         if callable(self.call):
             return self.call
         function: Callable[..., Any] = loaded(self.call or f"clarysage:{self.name.replace(' ', '_')}")
