@@ -19,12 +19,12 @@ from clarysage._utils.display import visible
 from clarysage.errors import Note, Set
 from clarysage.inference.estimate import Target
 from clarysage.render import html
-from clarysage.render.chart import WIDTH, _bar, _Scale, chart, ticks
+from clarysage.render.chart import WIDE, _bar, _Scale, chart, ticks
 from clarysage.render.figures import pixel_map
-from clarysage.results.explanation import items_by_value, value_bars
+from clarysage.results.explanation import value_bars
 from clarysage.results.summary import Ends, Image, Series
 from clarysage.results.text import number_format
-from clarysage.results.verdicts import Verdicts, all_verdicts
+from clarysage.results.verdicts import GAINS, Verdicts, all_verdicts
 from made_up import HOSTILE, made_up
 from parsed_page import Page
 from tests import cli_harness
@@ -32,7 +32,7 @@ from tests import cli_harness
 
 def series(explanation: cs.Explanation, found: list[Verdicts]) -> Series:
     """The bars of an explanation."""
-    return value_bars(explanation, found, items_by_value(explanation)).series[0]
+    return value_bars(explanation, found, GAINS).series[0]
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +243,7 @@ def test_bars_and_intervals_are_where_the_axis_says(seed):
         return t1 + (x - x1) * (t2 - t1) / (x2 - x1)
 
     step = number(0.11) - number(0.0)  # places are rounded to a tenth, at both ends of a bar and of the axis
-    span = (drawn.ticks[-1][0] - drawn.ticks[0][0]) / (WIDTH - drawn.names)
+    span = (drawn.ticks[-1][0] - drawn.ticks[0][0]) / (WIDE - drawn.names)
     for row in drawn.rows:
         (bar,), value = row.bars, explanation.values[row.index]
         end = bar.x + bar.width if "above" in bar.style else bar.x
@@ -479,6 +479,6 @@ def test_an_interval_that_leaves_the_picture_has_its_arrow_where_it_leaves(
     low: float, high: float, cut: tuple[bool, bool]
 ) -> None:
     ends = Ends(np.array([low]), np.array([high]), np.array([True]))
-    (whisker,) = _bar(Series(np.array([0.2]), (ends,)), 0, 0.0, _Scale(-1.0, 1.0, 0.0)).whiskers
+    (whisker,) = _bar(Series(np.array([0.2]), (ends,)), 0, 0.0, _Scale(-1.0, 1.0, 0.0, WIDE)).whiskers
     assert (whisker.is_cut_low, whisker.is_cut_high) == cut
     assert whisker.x1 < whisker.x2

@@ -349,6 +349,81 @@ def test_a_monitoring_without_scripts_and_on_paper_is_whole(browser, tmp_path):
     context.close()
 
 
+LONG = [f"average monthly balance of the current account {i} in euros, last {i} months" for i in range(60)]
+UNDERSCORED = [f"customer_relationship_duration_in_months_{i}" for i in range(60)]
+KINDS = {
+    "values": made_up,
+    "two": lambda names: compared(names, 2, {0: 0.9, 3: -0.7}),
+    "three": lambda names: compared(names, 3, {0: 0.9, 3: -0.7}),
+    "current": lambda names: watched(names, 1, {0: -0.9}, {0, 3}),
+    "slices": lambda names: watched(names, 12, {0: -0.9}, {(2, 0), (3, 0), (1, 5)}),
+    "measures": several,
+    "pairs": lambda names: pairs(names if isinstance(names, int) else names[:12]),
+}
+CUT = """() => [document.documentElement, ...document.querySelectorAll('body *')].filter((one) => {
+    const style = getComputedStyle(one);
+    const scrolls = one === document.documentElement || ['auto', 'scroll'].includes(style.overflowX);
+    return scrolls && one.checkVisibility() && one.scrollWidth > one.clientWidth + 1;
+}).map((one) => `${one.tagName} ${one.getAttribute('aria-label')}: ${one.scrollWidth} > ${one.clientWidth}`)"""
+OUTSIDE = """() => [...document.querySelectorAll('svg text, svg rect, svg .star')].filter((one) => {
+    if (!one.checkVisibility() || one.closest('.clarysage-key')) return false;
+    const box = one.getBoundingClientRect();
+    return box.width > 0 && (box.left < -1 || box.right > innerWidth + 1);
+}).map((one) => one.textContent || one.getAttribute('class'))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("names_of", [6, 60, LONG, UNDERSCORED], ids=["6", "60", "long", "underscored"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_are_whole_on_phones_without_scrolling_sideways(opened, kind, names_of, scheme):
+    if kind == "pairs" and names_of == 60:
+        names_of = 20  # whose pairs are 190
+    page = opened(KINDS[kind](names_of), viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate(OUTSIDE) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_are_whole_on_a_screen_of_1200_pixels(opened, kind):
+    for names_of in (6, LONG):
+        page = opened(KINDS[kind](names_of), viewport={"width": 1200, "height": 900})
+        assert page.evaluate(CUT) == []
+        assert page.evaluate(OUTSIDE) == []
+
+
+def test_all_measures_side_by_side_are_whole_on_a_screen_of_1200_pixels(opened):
+    found = {row: made_up(LONG[:12], seed, measure=row) for seed, row in enumerate(cs.measures().index)}
+    traits = {name: next(iter(several(3).traits.values())) for name in found}
+    page = opened(cs.Importances(found, traits, {}), viewport={"width": 1200, "height": 900})
+    assert len(found) == 16
+    assert page.evaluate(CUT) == []
+    headings = page.locator("#features thead th").all_inner_texts()
+    assert [text.strip() for text in headings[1:]] == list(found)  # none of them cut
+
+
+def test_cards_on_phones_have_the_heading_of_each_cell_and_stay_tables_for_screen_readers(opened):
+    page = opened(made_up(6), viewport={"width": 390, "height": 844})
+    labels = (
+        page.locator("#features tbody tr")
+        .first.locator("td")
+        .evaluate_all("cells => cells.map((cell) => cell.dataset.label)")
+    )
+    assert labels == ["Value", "95% interval", "Standard error", "Verdict"]
+    assert page.get_by_role("row").count() >= 7
+    page.get_by_role("button", name="Feature").click()
+    assert names(page) == bars(page) == [f"feature {i}" for i in range(6)]
+
+
+def test_bars_move_when_a_phone_is_turned(opened):
+    page = opened(made_up(6), viewport={"width": 390, "height": 844})
+    row = page.locator("#features svg[data-row] .row").first
+    name, bar = row.locator("text"), row.locator(".bar")
+    assert name.bounding_box()["y"] + name.bounding_box()["height"] <= bar.bounding_box()["y"] + 1
+    page.set_viewport_size({"width": 1200, "height": 900})
+    assert name.bounding_box()["x"] + name.bounding_box()["width"] <= bar.bounding_box()["x"] + 1
+    assert abs(name.bounding_box()["y"] - bar.bounding_box()["y"]) < 12
+
+
 @pytest.mark.parametrize(("width", "is_whole"), [(1440, True), (1000, False), (390, False)])
 def test_tables_grow_with_the_window_and_else_keep_their_names_in_sight(opened, width, is_whole):
     found = watched(

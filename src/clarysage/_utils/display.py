@@ -41,6 +41,22 @@ def shortened(name: str, width: int) -> str:
     return f"{text[:n_letters].rstrip()}{ELLIPSIS}"
 
 
+def shortened_inside(name: str, width: int) -> str:
+    """Returns a visible name in at most ``width`` columns, cut in the middle: ends tell apart names that begin alike.
+
+    Examples
+    --------
+    >>> shortened_inside("balance of the last 3 months", 20), shortened_inside("age", 9)
+    ('balance of…3 months', 'age')
+    """
+    text = visible(name if len(name) <= 8 * width else name[: 4 * width] + name[-4 * width :])
+    if text_width(text) <= width:
+        return text
+    first = shortened(text, width // 2 + 1).removesuffix(ELLIPSIS)
+    last = shortened(text[::-1], width - text_width(first)).removesuffix(ELLIPSIS)[::-1]
+    return f"{first}{ELLIPSIS}{last}"
+
+
 def text_width(text: str) -> int:
     """Returns the number of columns that a text takes."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

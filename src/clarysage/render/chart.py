@@ -7,19 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage._utils.display import isolated, shortened, text_width, visible
+from clarysage._utils.display import isolated, shortened, shortened_inside, text_width, visible
 from clarysage.results.summary import Bars, Items, Series
 
-WIDTH, MARGIN = 760.0, 18.0  # width of the picture, and margin at its right
-LETTER, FEWEST_LETTERS = 7.2, 6  # width of a character of a name, and fewest characters with room
+WIDE, NARROW = 760.0, 350.0  # widths of pictures, for screens and for phones
+MARGIN = 18.0  # at the right of the picture
+LETTER, FEWEST_LETTERS = 7.7, 6  # width of a character of a name, and fewest characters with room
+BESIDE_COLUMNS = 40  # characters of the longest name that is next to its bars; longer ones are above them
 HEAD, FOOT, AROUND = 30.0, 10.0, 4.0  # heights of the axis, of the foot, and of the space around the bars of a row
+NAME_HEIGHT = 20.0  # of a name above its bars
 THICK = {1: 14.0, 2: 10.0, 3: 9.0}  # thickness of a bar, by the number of bars in a row
 THIN = 7.0  # thickness for more bars in a row
 OUTSIDE = 1.5  # ranges of the values by which intervals may exceed them; longer intervals end in an arrow
 STAR_GAP = 9.0  # from the end of a bar to its star
-TICKS = 8
+TICK_DISTANCE = 70.0  # least distance of two ticks
 CHOICES_OF_MANY = (10, 20, 50, 100, 200)  # numbers of features that readers can choose
-LABEL_COLUMNS, NAME_COLUMNS = 29, 100  # characters of a name in the chart, and in the table
+NAME_COLUMNS = 100  # characters of a name in the table
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Listing:
 
     Attributes
     ----------
-    names, folded, labels : full names, and names shortened for the table and for the chart
+    names, folded : full names, and names shortened for the table
     order : indices of the features, from the top
     rank : (p,) rank of each feature by weight, 0 for the largest
     shown : indices of the features that are shown at first, from the top
@@ -36,7 +39,6 @@ class Listing:
 
     names: tuple[str, ...]
     folded: tuple[str, ...]
-    labels: tuple[str, ...]
     order: tuple[int, ...]
     rank: tuple[int, ...]
 
@@ -55,11 +57,9 @@ class Listing:
 
 def listing_of(items: Items) -> Listing:
     """Returns items with names of the lengths that a page has room for."""
-    names, folded, labels = (
-        tuple(shortened(name, most) if most else visible(name) for name in items.names)
-        for most in (None, NAME_COLUMNS, LABEL_COLUMNS)
-    )
-    return Listing(names, folded, labels, items.order, tuple(items.rank), tuple(items.shown))
+    names = tuple(map(visible, items.names))
+    folded = tuple(shortened(name, NAME_COLUMNS) for name in items.names)
+    return Listing(names, folded, items.order, tuple(items.rank), tuple(items.shown))
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,30 @@ class Row:
 
 @dataclass(frozen=True)
 class Chart:
-    """The layout of a chart: width of names, rows in order, ticks (x, number) of the axis, and heights."""
+    """The layout of a chart.
+
+    Attributes
+    ----------
+    names, is_beside : width for names, and whether they are next to the bars, or else above them
+    start, end : ends of the axis
+    above : height of a row above its bars
+    rows : rows in order
+    ticks, zero : ticks (x, number) of the axis, and the x of zero
+    thick, row, height, width, head, foot : thickness of a bar, heights of a row and of the picture, and so on
+    """
 
     names: float
+    is_beside: bool
+    start: float
+    end: float
+    above: float
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, float], ...]
     zero: float
     thick: float
     row: float
     height: float
-    width: float = WIDTH
+    width: float
     head: float = HEAD
     foot: float = FOOT
 
@@ -133,40 +147,61 @@ class Drawing:
     marks: tuple[tuple[str, str], ...] = ()
 
 
-def bars(figure: Bars, *, all_features: bool = True) -> Drawing:
+def bars(figure: Bars, *, width: float = WIDE, all_features: bool = True) -> Drawing:
     """Lays out bars with intervals: of all features, or only of those that are shown at first."""
     features = listing_of(figure.items)
     order = features.order if all_features else features.shown
-    row_words = tuple(f"{label}: {words}" for label, words in zip(features.labels, figure.row_words, strict=True))
+    labels, is_beside = labels_of(figure.items.names, width)
+    row_words = tuple(f"{label}: {words}" for label, words in zip(labels, figure.row_words, strict=True))
     first = (", " if len(figure.series) == 1 else "; ").join(isolated(row_words[i]) for i in order[: figure.described])
     return Drawing(
-        chart(figure.series, order, features.labels, features.shown),
+        chart(figure.series, order, labels, features.shown, is_beside=is_beside, width=width),
         figure.title,
         f"Bars with intervals, the largest {figure.largest} at the top: {first}. The table has all numbers.",
-        features.labels,
+        labels,
         row_words,
         figure.legend,
         figure.marks,
     )
 
 
-def chart(series: Sequence[Series], order: Sequence[int], labels: Sequence[str], shown: Collection[int]) -> Chart:
-    """Lays out all series next to the labels of the features; ``shown`` are the features shown at first.
+def labels_of(names: Sequence[str], width: float) -> tuple[tuple[str, ...], bool]:
+    """Returns names with the room that a chart has for them, and whether they are next to the bars or above them."""
+    is_beside = (
+        width > NARROW and max(text_width(visible(name[: 8 * NAME_COLUMNS])) for name in names) <= BESIDE_COLUMNS
+    )
+    columns = BESIDE_COLUMNS if is_beside else int((width - 2 * AROUND) / LETTER)
+    return tuple(shortened_inside(name, columns) for name in names), is_beside
+
+
+def chart(
+    series: Sequence[Series],
+    order: Sequence[int],
+    labels: Sequence[str],
+    shown: Collection[int],
+    *,
+    is_beside: bool = True,
+    width: float = WIDE,
+) -> Chart:
+    """Lays out all series next to the labels of the features, or below them; ``shown`` are those shown at first.
 
     Intervals of all views share one axis, so that switching views moves no bar.
     """
     low, high = axis_ends(series)
     letters = max(FEWEST_LETTERS, *map(text_width, labels))
-    at = _Scale(low, high, round(LETTER * letters + 16.0, 1))
-    thick = THICK.get(len(series), THIN)
-    height = 2 * AROUND + thick * len(series)
+    at = _Scale(low, high, round(LETTER * letters + 16.0, 1) if is_beside else MARGIN, width)
+    thick, above = THICK.get(len(series), THIN), AROUND if is_beside else AROUND + NAME_HEIGHT
+    height = above + thick * len(series) + AROUND
     rows, y = [], HEAD
     for i in order:
-        bars = tuple(_bar(bar_series, i, AROUND + thick * k, at) for k, bar_series in enumerate(series))
+        bars = tuple(_bar(bar_series, i, above + thick * k, at) for k, bar_series in enumerate(series))
         rows.append(Row(i, bars, y if i in shown else None))
         y += height if i in shown else 0.0
-    places = tuple((at(tick), tick) for tick in ticks(low, high))
-    return Chart(at.start, tuple(rows), places, at(0.0), thick, height, y + FOOT)
+    places = tuple((at(tick), tick) for tick in ticks(low, high, int((width - at.start) / TICK_DISTANCE)))
+    names = at.start if is_beside else width
+    return Chart(
+        names, is_beside, at.start, width - MARGIN, above, tuple(rows), places, at(0.0), thick, height, y + FOOT, width
+    )
 
 
 @dataclass(frozen=True)
@@ -176,10 +211,11 @@ class _Scale:
     low: float
     high: float
     start: float
+    width: float
 
     def __call__(self, number: float) -> float:
         share = (min(max(number, self.low), self.high) - self.low) / (self.high - self.low)
-        return round(self.start + share * (WIDTH - self.start - MARGIN), 1)
+        return round(self.start + share * (self.width - self.start - MARGIN), 1)
 
 
 def _bar(series: Series, index: int, y: float, at: _Scale) -> Bar:
@@ -192,7 +228,8 @@ def _bar(series: Series, index: int, y: float, at: _Scale) -> Bar:
     )
     star, mark = None, "" if series.marks is None else str(series.marks[index])
     if mark:
-        star = _outer([end, *(x for intervals in whiskers for x in (intervals.x1, intervals.x2))], is_above=value >= 0)
+        ends = [end, *(x for intervals in whiskers for x in (intervals.x1, intervals.x2))]
+        star = _outer(ends, at.width, is_above=value >= 0)
     return Bar(min(zero, end), y, round(abs(end - zero), 1), _style(series, index), whiskers, star, mark)
 
 
@@ -207,9 +244,9 @@ def _style(series: Series, index: int) -> str:
     return " ".join([colour, *faint])
 
 
-def _outer(ends: Sequence[float], *, is_above: bool) -> float:
+def _outer(ends: Sequence[float], width: float, *, is_above: bool) -> float:
     """Returns the x next to the end of a bar and its intervals, within the picture."""
-    return round(min(max(ends) + STAR_GAP, WIDTH - STAR_GAP) if is_above else min(ends) - STAR_GAP, 1)
+    return round(min(max(ends) + STAR_GAP, width - STAR_GAP) if is_above else max(min(ends) - STAR_GAP, STAR_GAP), 1)
 
 
 def axis_ends(series: Sequence[Series]) -> tuple[float, float]:
@@ -229,7 +266,7 @@ def axis_ends(series: Sequence[Series]) -> tuple[float, float]:
     return low - margin if low < 0 else low, high + margin if high > 0 else high
 
 
-def ticks(low: float, high: float, most: int = TICKS) -> list[float]:
+def ticks(low: float, high: float, most: int = 8) -> list[float]:
     """Returns round numbers from low to high, at most about ``most``.
 
     Examples

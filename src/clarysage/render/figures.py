@@ -8,16 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage._utils.display import text_width
-from clarysage.render.chart import FEWEST_LETTERS, LETTER, WIDTH
+from clarysage._utils.display import shortened_inside, text_width
+from clarysage.render.chart import FEWEST_LETTERS, LETTER, NARROW, WIDE
 from clarysage.results.summary import Curve, Image, Squares
 
 WIDEST, HEIGHT = 64.0, 24.0  # largest width, and height of a square
+ROW_COLUMNS = {WIDE: 40, NARROW: 18}  # characters of the name of a row, by the width of the picture
+ACROSS_COLUMNS = 34  # characters of the name of a column
+SLANTED, UPRIGHT = -38, -90  # angles of the names of columns
 SLANT = 0.6  # height of a character of a slanted name, as a share of its width
 STRONGEST = 0.5  # darkest shade on which numbers are legible
-FOR_NUMBERS = 40.0  # smallest width of a square with room for a number
+DIGIT = 6.6  # width of a character of a number on a square
 SHADES = 20  # number of shades of an image
-CURVE_HEIGHT = 240.0
+CURVE_HEIGHT, CURVE_TICK = 240.0, 56.0  # height of a curve, and room for a number below it
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 24.0, 12.0, 44.0  # margins of a curve, with room for numbers and names of axes
 STEPS = (1, 2, 5)
 
@@ -36,7 +39,10 @@ class Square:
 
 @dataclass(frozen=True)
 class Grid:
-    """The data with which a template draws a grid: names (x or y, text) of rows and columns, squares, and sizes."""
+    """The data with which a template draws a grid: names (x or y, text) of rows and columns, squares, and sizes.
+
+    ``turn`` is the angle of the names of columns.
+    """
 
     title: str
     words: str
@@ -48,16 +54,24 @@ class Grid:
     square: float
     height: float
     has_numbers: bool
-    width: float = WIDTH
+    turn: int
+    width: float
     tall: float = HEIGHT
 
 
-def squares(figure: Squares) -> Grid:
-    """Lays out squares, with the strongest shade for the largest absolute value, and no square for nan."""
-    start = round(LETTER * max(FEWEST_LETTERS, *map(text_width, figure.rows)) + 16.0, 1)
-    room = LETTER * max(map(text_width, figure.across))  # for slanted names, to the right of the column and above
-    head = round(SLANT * room + 14.0, 1)
-    square = round(min(WIDEST, (WIDTH - start - 0.8 * room) / len(figure.across)), 1)
+def squares(figure: Squares, *, width: float = WIDE) -> Grid:
+    """Lays out squares, with the strongest shade for the largest absolute value, and no square for nan.
+
+    Names of columns are slanted if squares then have room for their numbers, else upright.
+    """
+    rows = tuple(shortened_inside(name, ROW_COLUMNS[width]) for name in figure.rows)
+    across = tuple(shortened_inside(name, ACROSS_COLUMNS) for name in figure.across)
+    start = round(LETTER * max(FEWEST_LETTERS, *map(text_width, rows)) + 16.0, 1)
+    room = LETTER * max(map(text_width, across))
+    for_number = DIGIT * (max(text_width(text) for texts in figure.texts for text in texts) + 1)
+    turn = SLANTED if (width - start - 0.8 * room) / len(across) >= for_number else UPRIGHT
+    head, right = (SLANT * room + 14.0, 0.8 * room) if turn == SLANTED else (room + 10.0, 4.0)
+    head, square = round(head, 1), round(min(WIDEST, (width - start - right) / len(across)), 1)
     largest = float(np.nanmax(np.abs(figure.numbers), initial=0.0)) or 1.0
     shaded = tuple(
         Square(
@@ -73,14 +87,16 @@ def squares(figure: Squares) -> Grid:
     return Grid(
         figure.title,
         figure.summary,
-        tuple((round(head + HEIGHT * (i + 0.5) + 4, 1), name) for i, name in enumerate(figure.rows)),
-        tuple((round(start + square * (j + 0.5), 1), name) for j, name in enumerate(figure.across)),
+        tuple((round(head + HEIGHT * (i + 0.5) + 4, 1), name) for i, name in enumerate(rows)),
+        tuple((round(start + square * (j + 0.5), 1), name) for j, name in enumerate(across)),
         shaded,
         start,
         head,
         square,
         round(head + HEIGHT * len(figure.rows) + 6, 1),
-        square >= FOR_NUMBERS,
+        square >= for_number,
+        turn,
+        width,
     )
 
 
@@ -120,26 +136,33 @@ def _pixels(indices: Sequence[int], side: int) -> str:
 
 @dataclass(frozen=True)
 class TraceCurve:
-    """A curve: points of a polyline, ticks (position, number) of both axes, and descriptions."""
+    """A curve: points of a polyline, ticks (position, number) of both axes, descriptions, and its place."""
 
     line: str
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     title: str
-    axes: str
+    axes: tuple[str, ...]
     words: str
+    width: float
+    left: float
+    right: float
 
 
-def curve(figure: Curve) -> TraceCurve:
+def curve(figure: Curve, *, width: float = WIDE) -> TraceCurve:
     """Lays out a line on logarithmic axes, with percentages on the y axis."""
-    across, down = _LogScale.of(figure.x, LEFT, WIDTH - RIGHT), _LogScale.of(figure.y, CURVE_HEIGHT - BOTTOM, TOP)
+    across, down = _LogScale.of(figure.x, LEFT, width - RIGHT), _LogScale.of(figure.y, CURVE_HEIGHT - BOTTOM, TOP)
+    tick_columns = int((width - LEFT - RIGHT) / CURVE_TICK)
     return TraceCurve(
         " ".join(f"{across(a)},{down(b)}" for a, b in zip(figure.x, figure.y, strict=True)),
-        tuple((across(tick), f"{tick:,.0f}") for tick in across.ticks()),
+        tuple((across(tick), f"{tick:,.0f}") for tick in across.ticks(tick_columns)),
         tuple((down(tick), f"{100 * tick:.6g} %") for tick in down.ticks()),
         figure.title,
-        figure.axes,
+        (figure.axes,) if width > NARROW else tuple(figure.axes.split("; ")),
         figure.words,
+        width,
+        LEFT,
+        width - RIGHT,
     )
 
 
@@ -161,8 +184,12 @@ class _LogScale:
         share = np.log(number / self.low) / np.log(self.high / self.low)
         return round(float(self.start + share * (self.end - self.start)), 1)
 
-    def ticks(self) -> list[float]:
-        """Returns 1, 2 and 5 times each power of ten, or only the powers if there are many."""
+    def ticks(self, most: int = 12) -> list[float]:
+        """Returns 1, 2 and 5 times each power of ten, or only the powers if there would be more than ``most``."""
         powers = range(int(np.floor(np.log10(self.low))), int(np.ceil(np.log10(self.high))) + 1)
-        steps = STEPS if len(powers) <= 4 else STEPS[:1]
-        return [step * 10.0**power for power in powers for step in steps if self.low <= step * 10.0**power <= self.high]
+        for steps in (STEPS, STEPS[:1]):
+            marks = [step * 10.0**power for power in powers for step in steps]
+            inside = [mark for mark in marks if self.low <= mark <= self.high]
+            if len(inside) <= most:
+                break
+        return inside

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage._utils.display import isolated, shortened, text_width
 from clarysage.plots.axes import DATE, slice_positions, spaced_apart
-from clarysage.render.chart import LETTER, WIDTH, axis_ends, ticks
+from clarysage.render.chart import LETTER, WIDE, axis_ends, ticks
 from clarysage.results.summary import Ends, Line, Lines, Panel, Series
 
 LEFT, RIGHT = 70.0, 16.0  # margins, with room for numbers at the left
@@ -84,14 +84,14 @@ class LinesDrawing:
     words: str
     legend: tuple[tuple[str, str], ...]
     marks: tuple[tuple[str, str], ...]
-    width: float = WIDTH
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
+    width: float
+    left: float
+    right: float
 
 
-def lines(figure: Lines) -> LinesDrawing:
+def lines(figure: Lines, *, width: float = WIDE) -> LinesDrawing:
     """Lays out lines over slices."""
-    across = _SliceAxis.of(figure.slices)
+    across = _SliceAxis.of(figure.slices, width)
     panels, top = [], 0.0
     for panel in figure.panels:
         panels.append(_panel(panel, across.x, top))
@@ -114,6 +114,9 @@ def lines(figure: Lines) -> LinesDrawing:
         figure.words,
         tuple((shortened(name, NAME_COLUMNS), shape) for name, shape in zip(figure.legend, SHAPES, strict=False)),
         figure.marks,
+        width,
+        LEFT,
+        width - RIGHT,
     )
 
 
@@ -126,9 +129,9 @@ class _SliceAxis:
     pitch: float
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> _SliceAxis:
+    def of(cls, names: Sequence[str], width: float) -> _SliceAxis:
         places = slice_positions(names)
-        pitch = (WIDTH - LEFT - RIGHT) / (places[-1] - places[0] + 1)
+        pitch = (width - LEFT - RIGHT) / (places[-1] - places[0] + 1)
         return cls(places, np.round(LEFT + (places - places[0] + 0.5) * pitch, 1), round(float(pitch), 1))
 
     def labels(self, names: Sequence[str]) -> tuple[tuple[tuple[float, str], ...], bool, float]:

@@ -12,14 +12,14 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from clarysage._utils.display import SHOWN, shortened, text_width, visible
+from clarysage._utils.display import SHOWN, shortened, shortened_inside, text_width, visible
 from clarysage.errors import InputError, in_python
-from clarysage.render.chart import bars, listing_of
+from clarysage.render.chart import NARROW, WIDE, bars, listing_of
 from clarysage.render.figures import curve, pixel_map, squares
 from clarysage.render.lines import lines
 from clarysage.results.result import Result
@@ -28,8 +28,8 @@ from clarysage.results.summary import Bars, Column, Figure, Image, Lines, Page, 
 LEVEL = 0.95  # level of intervals in notebooks
 LONGEST_TITLE, LONGEST_NAME = 200, 60  # characters
 LONGEST_NOTE = 2000
-MANY_COLUMNS = 8  # a table with more columns has smaller letters
-SHORT = 16  # columns of names that are not broken into lines
+MANY_COLUMNS, TOO_MANY = 8, 12  # a table with more columns has smaller letters, and upright headings
+SHORT, UNBROKEN = 16, 24  # columns of names that are not broken into lines, or only at their blanks
 # "<", ">" and "&" mean something to HTML; all beyond ASCII, such as U+2028, is escaped by json itself
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
 
@@ -91,15 +91,15 @@ def notebook(result: Result) -> str:
     return str(template.render(summary=summary, style=style, level=f"{100 * LEVEL:g}", **picture))
 
 
-def drawing_of(figure: Figure, *, all_features: bool = True) -> Any:
+def drawing_of(figure: Figure, *, width: float = WIDE, all_features: bool = True) -> Any:
     """Returns the data with which a template draws a figure; bars of all features, or of those shown at first."""
     if isinstance(figure, Bars):
-        return bars(figure, all_features=all_features)
+        return bars(figure, width=width, all_features=all_features)
     if isinstance(figure, Lines):
-        return lines(figure)
+        return lines(figure, width=width)
     if isinstance(figure, Squares):
-        return squares(figure)
-    return pixel_map(figure) if isinstance(figure, Image) else curve(figure)
+        return squares(figure, width=width)
+    return pixel_map(figure) if isinstance(figure, Image) else curve(figure, width=width)
 
 
 def _count(figure: Bars | Lines) -> tuple[int, int]:
@@ -180,19 +180,29 @@ def templates() -> Any:
         keep_trailing_newline=True,
     )
     environment.filters |= {
+        "breakable": _breakable,
         "columns_of_notebooks": _columns_of_notebooks,
         "drawing": drawing_of,
+        "narrow_drawing": partial(drawing_of, width=NARROW),
         "is_tall": lambda table: table.most is not None and len(_rows(table)) > table.most,
         "kind": _kind,
         "largest": lambda table: (table.largest(SHOWN), table.left_out(SHOWN)),
         "listing": listing_of,
         "rows": _rows,
         "shortened": shortened,
+        "shortened_inside": shortened_inside,
         "table_class": _table_class,
         "visible": visible,
         "words": lambda words: shortened(in_python(words), LONGEST_NOTE),
     }
     return environment
+
+
+def _breakable(name: str) -> Any:
+    """Returns a name as HTML; the lines of a long one may break after underscores."""
+    from markupsafe import Markup, escape
+
+    return escape(name).replace("_", Markup("_<wbr>")) if text_width(name) > UNBROKEN else escape(name)
 
 
 def _hash(text: str) -> str:
@@ -214,9 +224,10 @@ def _rows(table: Table) -> list[tuple[int, int]]:
 
 
 def _table_class(table: Table) -> str:
-    """Returns CSS classes: small letters for many columns, and short names of others on one line."""
+    """Returns CSS classes: small letters and upright headings for many columns, and short names of others on a line."""
     is_short = bool(table.others) and max(map(text_width, table.others)) <= SHORT
-    return " ".join(["dense"] * (len(table.columns) > MANY_COLUMNS) + ["short"] * is_short)
+    count = len(table.columns)
+    return " ".join(["dense"] * (count > MANY_COLUMNS) + ["crowded"] * (count > TOO_MANY) + ["short"] * is_short)
 
 
 def _columns_of_notebooks(table: Table) -> list[Column]:

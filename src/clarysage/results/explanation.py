@@ -502,7 +502,7 @@ class Explanation(Result):
             headline=self.headline or _capitalized(self.measure),
             tables=(_table(self, level, about, tests),),
             notes=(*map(Note, words), *self.notes, *([Note(p_value)] if tests else [])),
-            figure=value_bars(self, [verdicts_about(self, about, level)], items_by_value(self)),
+            figure=value_bars(self, [verdicts_about(self, about, level)], vocabulary_of(self)),
             unfinished=() if self.stopped.is_wanted else (f"not converged. {self.stopped.value}",),
             pictures={"plot": partial(self.plot, about=about)},
             about=about,
@@ -667,13 +667,7 @@ def setting_of_explanation(explanation: Explanation) -> dict[str, str]:
     }
 
 
-def items_by_value(explanation: Explanation) -> Items:
-    """Returns the features, the largest value first; pages show those with the largest absolute values at first."""
-    order = np.argsort(-explanation.values, kind="stable").tolist()
-    return Items(explanation.feature_names, tuple(order), np.abs(explanation.values))
-
-
-def value_bars(explanation: Explanation, views: list[Verdicts], features: Items, noun: str = "feature") -> Bars:
+def value_bars(explanation: Explanation, views: list[Verdicts], words: Vocabulary) -> Bars:
     """Returns bars of the values with their intervals; each of several targets of inference is a view of its own."""
     show = number_format(explanation)
     ends = tuple(
@@ -683,11 +677,22 @@ def value_bars(explanation: Explanation, views: list[Verdicts], features: Items,
     )
     return Bars(
         explanation.headline or explanation.measure,
-        features,
+        _items(explanation, words),
         (Series(explanation.values, ends),),
         tuple(map(show, explanation.values)),
-        label=f"Chart of the {noun}s",
+        largest="absolute value" if words.is_by_size else "value",
+        label=f"Chart of the {words.noun}s",
     )
+
+
+def _items(explanation: Explanation, words: Vocabulary) -> Items:
+    """Returns the features, the largest value first; pages show those with the largest absolute values at first."""
+    order = np.argsort(-_sort_keys(explanation, words), kind="stable").tolist()
+    return Items(explanation.feature_names, tuple(order), np.abs(explanation.values))
+
+
+def _sort_keys(explanation: Explanation, words: Vocabulary) -> np.ndarray:
+    return np.abs(explanation.values) if words.is_by_size else explanation.values
 
 
 def page_of_values(
@@ -729,7 +734,6 @@ def _overview(explanation: Explanation, views: list[Verdicts], words: Vocabulary
 
 def _values(explanation: Explanation, views: list[Verdicts], words: Vocabulary, level: float) -> tuple[Block, ...]:
     """Returns the blocks with the chart and the table of the values, with a switch between targets of inference."""
-    features = items_by_value(explanation)
     choices = tuple((view.about, view.choice) for view in views)
     lines = (
         f" Lines are pointwise {100 * level:g}% intervals; faint bars are values that cannot be distinguished "
@@ -738,14 +742,13 @@ def _values(explanation: Explanation, views: list[Verdicts], words: Vocabulary, 
     return (
         Controls("Intervals are about", choices),
         *(Paragraph(view.meaning + (lines if view.has_intervals else ""), "quiet", view.about) for view in views),
-        value_bars(explanation, views, features, words.noun),
-        _values_table(explanation, views, words, features, level),
+        value_bars(explanation, views, words),
+        _values_table(explanation, views, words, level),
     )
 
 
-def _values_table(
-    explanation: Explanation, views: list[Verdicts], words: Vocabulary, features: Items, level: float
-) -> Table:
+def _values_table(explanation: Explanation, views: list[Verdicts], words: Vocabulary, level: float) -> Table:
+    features = _items(explanation, words)
     show, order = number_format(explanation), list(features.order)
     ends, errors, verdicts = {}, {}, {}
     for view in views:
@@ -757,17 +760,17 @@ def _values_table(
             )
         labels = [view.labels[i] for i in order]
         verdicts[view.about] = [Cell(words.labels[label], label) for label in labels], labels
-    values = explanation.values[order]
+    keys = _sort_keys(explanation, words)[order].tolist()
     return Table(
         (
             Column(_capitalized(words.noun), kind="name", key="name", rises=True),
-            Column("Value", list(map(show, values)), key="value", order=values.tolist()),
+            Column("Value", list(map(show, explanation.values[order])), key="value", order=keys),
             Column(f"{100 * level:g}% interval", kind="interval", key="low", by_view=ends),
             Column("Standard error", key="std_error", by_view=errors),
             Column("Verdict", kind="words", key="known", rises=True, by_view=verdicts),
         ),
         f"{explanation.headline or explanation.measure}: value, interval, standard error and verdict of each "
-        f"{words.noun}. Headings sort the table.",
+        f"{words.noun}. Headings sort the table{', values by their size' if words.is_by_size else ''}.",
         features,
         sorted_by=("value", "descending"),
         label=f"Table of the {words.noun}s",

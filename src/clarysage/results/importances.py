@@ -26,6 +26,7 @@ from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, text_of
 from clarysage.results.summary import (
     Block,
+    Cell,
     Column,
     Controls,
     Items,
@@ -63,8 +64,8 @@ PROPERTIES = {  # the columns of Table 1
 }
 NAMED = 3  # features, or measures, that a sentence names
 NAME_COLUMNS = 40  # characters of the name of a measure in a sentence
-ABOVE_COLUMNS, HEADING_COLUMNS = 28, 18  # characters of it above the grid, and above its column
-LABEL_COLUMNS = 29  # characters of the name of a feature next to the grid
+ABOVE_COLUMNS = 40  # characters of it above the grid, and above its column
+LABEL_COLUMNS = 29  # characters of the name of a feature in the description of a square
 LONGEST_REASON = 400
 INTERRUPTED = Note("The run was interrupted before its end.")  # why measures are left out
 YARDSTICK = "sage"  # the measure that determines the order of features
@@ -545,7 +546,7 @@ def share_grid(importances: Importances, features: Items, names: list[str]) -> S
         shares,
         texts,
         words,
-        labels,
+        tuple(features.names[i] for i in shown),
         tuple(names),
         "Shares of features by measures",
         "Features by measures: values as shares of the sum of absolute values. The table has all numbers.",
@@ -560,8 +561,8 @@ def _features(importances: Importances, features: Items, names: list[str]) -> tu
     columns = [Column("Feature", kind="name", key="name", rises=True)]
     for k, (name, explanation) in enumerate(zip(names, importances.values(), strict=True)):
         show = number_format(explanation)
-        cells = [f"{show(value)} ({rank})" for value, rank in zip(values[:, k], ranks[:, k], strict=True)]
-        columns.append(Column(shortened(name, HEADING_COLUMNS), cells, key=f"measure {k}", order=values[:, k].tolist()))
+        cells = [Cell(show(value), small=f"({rank})") for value, rank in zip(values[:, k], ranks[:, k], strict=True)]
+        columns.append(Column(name, cells, key=f"measure {k}", order=values[:, k].tolist()))
     table = Table(
         tuple(columns),
         f"{_headline(importances)}: value and rank of each feature by each measure. Headings sort the table.",
@@ -571,6 +572,6 @@ def _features(importances: Importances, features: Items, names: list[str]) -> tu
     )
     return (
         Controls(),
-        Paragraph("Values, with ranks in brackets. Scales differ between measures.", "quiet"),
+        Paragraph("Values, with ranks in brackets below. Scales differ between measures.", "quiet"),
         table,
     )

@@ -14,7 +14,7 @@ from clarysage.errors import InputError, Note
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT
 from clarysage.inference.sequential import UNDECIDED as OPEN
-from clarysage.results.explanation import Explanation, items_by_value, page_of_values, value_bars
+from clarysage.results.explanation import Explanation, page_of_values, value_bars
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, text_of
 from clarysage.results.summary import Column, Page, Paragraph, Section, Squares, Summary, Table
@@ -28,10 +28,11 @@ TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know
 
 LITTLE = 0.05  # share of the variance of v that is negligible
 MOST, FEWEST = 20, 3  # players of a grid
-LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # characters of a name next to the grid, and above it
+LABEL_COLUMNS = 24  # characters of a name in the description of a square
 SHARED_IN_TEXT = "share information"  # frames keep the value SHARED, which users compare
 WORDS = Vocabulary(
     noun="pair",
+    is_by_size=True,
     labels={
         HELPS: TOGETHER,
         LIKELY_HELPS: f"likely {TOGETHER}",
@@ -198,12 +199,7 @@ class Interactions(Result):
             headline=self.explanation.headline,
             tables=(_table(self, level, about),),
             notes=(*map(Note, words), *self.notes),
-            figure=value_bars(
-                self.explanation,
-                [verdicts_about(self.explanation, about, level)],
-                items_by_value(self.explanation),
-                "pair",
-            ),
+            figure=value_bars(self.explanation, [verdicts_about(self.explanation, about, level)], WORDS),
             pictures={"plot": partial(self.plot, about=about)},
         )
 
@@ -278,8 +274,8 @@ def pair_grid(interactions: Interactions, level: float, about: str | None) -> Sq
         numbers,
         texts,
         words,
-        names,
-        tuple(shortened(name, ABOVE_COLUMNS) for name in players),
+        tuple(players),
+        tuple(players),
         "Interactions of all pairs",
         f"{count} by features, those with the largest SAGE values first. The table has all numbers.",
         "Grid of all pairs",

@@ -62,11 +62,15 @@ VERBS = {"help": "helps", "hurt": "hurts", "have": "has", "contribute": "contrib
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words for verdicts: the beginnings of sentences, the labels in tables, and the noun for a player."""
+    """Words for verdicts: the beginnings of sentences, the labels in tables, and the noun for a player.
+
+    ``is_by_size`` says that the largest values are those that are furthest from zero, whatever their sign.
+    """
 
     leads: Mapping[str, str]
     labels: Mapping[str, str]
     noun: str = "feature"
+    is_by_size: bool = False
 
 
 GAINS, SIGNS = Vocabulary(LEADS, GAIN_WORDS), Vocabulary(SIGN_LEADS, SIGN_WORDS)
