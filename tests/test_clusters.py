@@ -554,7 +554,7 @@ def test_a_deadline_is_kept_by_workers_that_hand_results_over_all_at_once():
     X, y = made_up()
 
     def slow(Z):
-        time.sleep(0.2)
+        time.sleep(0.05)
         return plain(Z)
 
     options = {"method": "permutation", "tolerance": 1e-9, "deadline": 3.0, "rng": 3, "background": X[:64]}

@@ -438,7 +438,7 @@ def test_mean_loss_shap_is_left_out_by_default_where_it_would_take_very_many_row
     assert list(cs.importances(black_box, X, y, **options)) == ["sage", "mean loss shap"]
     monkeypatch.setattr(room, "COSTLY", 10)
     monkeypatch.setattr("clarysage._measures.mean_shap.PAIRS_WORTH_EXACT", 0)
-    monkeypatch.setattr("clarysage.estimators.choice.TYPICAL_PAIRS", 0)
+    monkeypatch.setattr("clarysage.estimators.forecast.TYPICAL_PAIRS", 0)
     found = cs.importances(black_box, X, y, **options)
     assert list(found) == ["sage"]
     assert "ask for it by name" in found.left_out["mean loss shap"]
