@@ -262,6 +262,68 @@ def test_the_look_never_makes_a_run_fail(seed, monkeypatch):
     assert warnings_of(cs.sage(total, X, total(X), rng=seed)) == []
 
 
+def test_a_look_that_fails_is_a_warning(seed, monkeypatch):
+    def breaks(*given, **options):
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr(measured, "two_sample_test", breaks)
+    X = correlated(np.random.default_rng(seed), 100)
+    (note,) = [note for note in cs.sage(total, X, total(X), rng=seed).notes if "no such luck" in note]
+    assert note.level == "warning"
+    assert "Try check_manifold=False" in note
+
+
+def test_faults_of_the_program_are_not_taken_for_unusual_data(monkeypatch):
+    def breaks(*given, **options):
+        raise TypeError("a fault")
+
+    monkeypatch.setattr(measured, "two_sample_test", breaks)
+    X = correlated(np.random.default_rng(0), 100)
+    with pytest.raises(TypeError, match="a fault"):
+        cs.sage(total, X, total(X), rng=0)
+
+
+def trees_of(model, X, y, monkeypatch, **options):
+    """Returns the number of trees of the look in a run, None where it was left out; and the notes of the run."""
+    trees = []
+
+    def counted(*given, **with_trees):
+        trees.append(with_trees["trees"])
+        return two_sample_test(*given, **with_trees)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(measured, "two_sample_test", counted)
+        notes = cs.sage(model, X, y, rng=0, **options).notes
+    return (trees[0] if trees else None), [note for note in notes if "was not tested" in note]
+
+
+@pytest.mark.parametrize("columns", [5, 60])
+def test_the_look_grows_with_the_work_that_a_run_is_expected_to_do(columns, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, columns))
+    y = X[:, 0] * X[:, 1]
+
+    def model(rows):
+        return rows[:, 0] * rows[:, 1]
+
+    counts = []
+    for tolerance in (0.3, 0.025, 0.005):
+        trees, notes = trees_of(model, X, y, monkeypatch, method="paired walks", tolerance=tolerance, budget=600_000)
+        assert (trees is None) == bool(notes)
+        counts.append(trees or 0)
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1]
+
+
+def test_a_run_of_milliseconds_leaves_the_look_out_and_says_so(monkeypatch):
+    from sklearn.linear_model import LinearRegression
+
+    X = correlated(np.random.default_rng(0), 300)
+    trees, (note,) = trees_of(LinearRegression().fit(X, total(X)), X, total(X), monkeypatch)
+    assert trees is None
+    assert "would take more than a tenth of so short a run" in note
+    assert trees_of(LinearRegression().fit(X, total(X)), X, total(X), monkeypatch, check_manifold=False) == (None, [])
+
+
 INDEPENDENT = {
     "numbers": lambda rng: rng.normal(size=(512, 20)),
     "few rows": lambda rng: rng.normal(size=(50, 5)),

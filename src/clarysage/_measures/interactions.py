@@ -32,6 +32,7 @@ from clarysage.estimators.additive_fit import Blocks, ShareKnown, UnexplainedSha
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.interactions import ExactInteractions, SampledInteractions, enlarged, rows_per_unbiased_payoff
 from clarysage.estimators.limits import pace_of
+from clarysage.estimators.paired_walks.estimator import PairedWalks
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import observer_of
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
@@ -167,7 +168,12 @@ def interactions(
     sage_values = None if of is None else known_values(of, problem, v, measure)
     steps = InteractionRun(problem, v, measure, run, executor)
     is_exact, why = steps.choose(method_name, request)
-    notes = [*remarks, *v.remarks, *about_manifold(v, problem, run), *why]
+    notes = [
+        *remarks,
+        *v.remarks,
+        *about_manifold(v, problem, run, Exact() if is_exact else PairedWalks(), rules_of(run)),
+        *why,
+    ]
     result = steps.enumerate_all(request) if is_exact else steps.sample(request, sage_values)
     notes += [*result.notes, *about_deadline(run)]
     return single_or_list(_results(problem, v, result, OF_VARIANCE if y is None else OF_LOSS, notes), loss)

@@ -137,7 +137,7 @@ def mean_loss_shap(
     problem = Problem.of(model, X, y, run=run, **runner.with_seed(data))
     v, notes = problem.game(loss)
     estimator, why = estimator_for(v, method, runner.remaining(runner.rules), walks)
-    notes += [*v.remarks, *why, *about_manifold(v, problem, run)]
+    notes += [*v.remarks, *why, *about_manifold(v, problem, run, estimator, runner.rules)]
 
     def explain(result: Estimate) -> list[Explanation] | Explanation:
         explanations = problem.explanations(
@@ -227,7 +227,7 @@ def mean_absolute_shap(
     )
     v = replace(v, rows_before=v.rows_before + problem.removal_rows)
     v, estimator, why = _prepare(model, v, runner.remaining(runner.rules), method, walks, backend.lower())
-    notes = [*v.remarks, *why, *about_manifold(v, problem, run)]
+    notes = [*v.remarks, *why, *about_manifold(v, problem, run, estimator, runner.rules)]
 
     def explain(result: Estimate) -> Explanation:
         return _explain_absolute(problem, v, result, estimator.name, [*notes, *about_visits(result)])

@@ -184,7 +184,7 @@ SHARED = """
     batch_size : the largest number of rows that the model gets at once, and the size of a worker's batch; default
         32,768, or what the memory limit allows. For a slow model and many workers: about a second's worth of rows
     check_manifold : whether to test for rows that are unlike any real one, and to warn of them in a note; the test fits
-        a classifier to a few hundred rows
+        a classifier to a few hundred rows, and is made as small as a tenth of the run, or left out with a note
     run : a :class:`~clarysage.Run` with the options of the run, which several calls can share
     after : for a fitted pipeline, the name of the step whose columns are the features: X, the background and training
         data are transformed by the steps up to this one, and the rest of the pipeline is the model. For texts, the

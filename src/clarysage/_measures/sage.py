@@ -118,7 +118,7 @@ def sage(
     problem = Problem.of(model, X, y, run=run, **runner.with_seed(data))
     v, notes = problem.game(loss)
     estimator, why = chosen_estimator(method, v, runner.remaining(runner.rules))
-    notes += [*v.remarks, *why, *about_manifold(v, problem, runner.run)]
+    notes += [*v.remarks, *why, *about_manifold(v, problem, runner.run, estimator, runner.rules)]
     measure = "shapley effects" if y is None else "sage"
     begun = time.monotonic()
 

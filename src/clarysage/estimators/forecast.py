@@ -6,14 +6,18 @@ Nothing is measured, so that a forecast is the same on any machine and a choice 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
 from clarysage.estimators.paired_walks.pilot import DEFAULT_SHARE, FIRST_CORRECTIONS
-from clarysage.inference.stopping import Converged, convergence_rule
-from clarysage.protocols import Game, Rule, SubsampledWalks, ability
+from clarysage.inference.stopping import Converged, convergence_rule, row_limit, time_limit
+from clarysage.protocols import ClosedForm, Estimator, Game, Rule, SubsampledWalks, ability
 
 TYPICAL_PAIRS = 2_000  # pairs of walks that are typically needed at the default tolerance
+SECONDS_OF_PAIR, SECONDS_OF_ROW = 2.5e-5, 3e-7  # of walks of the quickest models
+SECONDS_OF_HYBRID_ROW = 2e-7  # of an enumeration
+SECONDS_OF_CALL = 0.02  # of what every run does besides
 SHARE_OF_REPEATED = 0.1  # of a model row: the payoffs of a hybrid row whose prediction is known
 
 
@@ -39,3 +43,16 @@ def hybrid_rows(game: Game) -> int:
 def enumeration_cost(game: Game, rows: int) -> float:
     """Returns the cost of all coalitions, as a number of model rows, where so many rows are passed to the model."""
     return rows + SHARE_OF_REPEATED * max(0, hybrid_rows(game) - rows)
+
+
+def least_seconds(game: Game, estimator: Estimator[Any], stop: Sequence[Rule]) -> float:
+    """Returns about how many seconds a run takes with the quickest of models, by the work that is expected."""
+    draws, closed_form, pair = estimator.limit(game), ability(game, ClosedForm), max(1, rows_of_pair(game))
+    if draws is None:
+        pairs = min(expected_pairs(game, stop), row_limit(stop) / pair)
+        seconds = pairs * (SECONDS_OF_PAIR + SECONDS_OF_ROW * pair)
+    elif closed_form is None:
+        seconds = SECONDS_OF_HYBRID_ROW * hybrid_rows(game)
+    else:
+        seconds = closed_form.seconds + estimator.rows(game, draws) / pair * closed_form.seconds_per_pair
+    return SECONDS_OF_CALL + min(seconds, time_limit(stop))

@@ -23,13 +23,13 @@ from clarysage.players import Players
 PAIRS = 256  # of a row of X and a background row, at most
 FEWEST = 25  # pairs below which there is no test
 COLUMNS, FEATURES = 1024, 64  # columns that are tested, and those that are features of the classifier, at most
-TREES, LEAF = 24, 5
+TREES, FEWEST_TREES, LEAF = 24, 3, 5
+SECONDS, SECONDS_A_COLUMN = 0.05, 5e-4  # that a test takes, about
 USUAL = 0.95  # quantile of the scores of real rows beyond which a row looks unlike them
 HIGH, CLEAR = 0.2, 3.0  # share of unlike rows for a warning, and standard errors of the AUC above 1/2
 LARGEST = 1e300  # numbers whose differences are finite
 LEVELS = 8  # categories of a column that have an indicator, the most frequent ones
 UNKNOWN = -6.0  # the score of a missing cell, below the normal scores of all others
-SECONDS, SECONDS_A_COLUMN = 0.05, 5e-4  # that a test takes, about
 RIDGE = 0.1  # of the columns' variance, times columns per row
 
 
@@ -121,12 +121,33 @@ class RowPairs:
 
 
 def seconds_of_test(columns: int) -> float:
-    """Returns about how many seconds the test of rows with so many columns takes."""
+    """Returns about how many seconds the whole test of rows with so many columns takes."""
     return SECONDS + SECONDS_A_COLUMN * min(columns, COLUMNS)
 
 
+def trees_within(seconds: float, pairs: int, columns: int) -> int:
+    """Returns the number of trees for a test that takes about so many seconds at most; 0 if any test takes longer.
+
+    Examples
+    --------
+    >>> trees_within(1.0, pairs=256, columns=10), trees_within(0.012, pairs=256, columns=10)
+    (24, 6)
+    >>> trees_within(0.001, pairs=256, columns=10)
+    0
+    """
+    preparation = 1e-3 + 1e-5 * pairs + (6e-5 + 9e-7 * pairs) * columns
+    trees = int(min(TREES, max(0.0, seconds - preparation) / (4e-4 + 2e-6 * pairs)))
+    return trees if trees >= FEWEST_TREES else 0
+
+
 def two_sample_test(
-    pairs: RowPairs, players: Players, is_number: np.ndarray, rng: np.random.Generator, *, is_product: bool = False
+    pairs: RowPairs,
+    players: Players,
+    is_number: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    is_product: bool = False,
+    trees: int = TREES,
 ) -> OffManifold | None:
     """Tests whether hybrid rows of these pairs are unlike real ones; None if there are too few pairs, or one player.
 
@@ -139,7 +160,7 @@ def two_sample_test(
     parts = pairs.part(slice(half)), pairs.part(slice(half, None))
     with one_thread():  # products this small are slower by many threads, and their bits differ
         for fitted, tested in (parts, parts[::-1]):
-            results.append(_auc_and_share(*_scores(fitted, tested, players, is_number, rng, is_product, TREES)))
+            results.append(_auc_and_share(*_scores(fitted, tested, players, is_number, rng, is_product, trees)))
     auc, variance, share = (float(np.mean(values)) for values in zip(*results, strict=True))
     return OffManifold(auc, float(np.sqrt(variance / 2)), max(share, 0.0), len(pairs))
 
