@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import clarysage as cs
 from clarysage import StopReason
@@ -98,7 +98,7 @@ def test_deadline_holds_within_a_tenth_or_one_row(measure, seconds, per_row, clo
     assert passed <= max(1.1 * seconds, seconds + per_row)
     if isinstance(result, cs.InputError):
         assert result.argument == "deadline"
-        assert re.search(r"wanted (at least about [\d.]+ s|more time)", str(result))
+        assert re.search(r"wanted (at least about [\d.,]+ s|more time)", str(result))
 
 
 @pytest.mark.parametrize("method", ["paired walks", "permutation", "kernel", "surrogate walks"])
@@ -229,3 +229,21 @@ def test_what_is_left_out_for_lack_of_time_is_named(clock):
     assert any("was not tested, since the deadline is near" in note for note in hasty.notes)
     patient = cs.sage(SlowModel(clock, 1e-4), X, y, deadline=20.0, **options)
     assert not any("was not tested" in note for note in patient.notes)
+
+
+@pytest.mark.parametrize("method", ["permutation", "paired walks", "kernel", "exact"])
+@pytest.mark.parametrize("seconds_of_fit", [0.05, 0.5, 5.0])
+def test_deadline_holds_for_refits_within_a_tenth_or_one_coalition(method, seconds_of_fit, clock):
+    class Slow(LinearRegression):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            clock.now += seconds_of_fit
+            return super().fit(X, y, sample_weight)
+
+    X, y, _ = tables(10)
+    options = {"folds": 2, "tolerance": 1e-9, "rng": 1, "method": method}
+    passed, result = taken(clock, lambda: cs.universal_power(Slow(), X, y, deadline=20.0, **options))
+    assert passed <= max(22.0, 20.0 + 2 * 2 * seconds_of_fit)
+    if isinstance(result, cs.InputError):
+        assert re.search(r"got 20 s; wanted (at least about [\d.,]+ s|more time)", str(result))
+    else:
+        assert result.stopped is StopReason.DEADLINE

@@ -15,7 +15,7 @@ from clarysage._measures.explanations import explanations_of
 from clarysage._measures.options import DataOptions, Run, SharedOptions
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
-from clarysage._measures.run import explain_run, single_or_list
+from clarysage._measures.run import explain_run, remaining, single_or_list
 from clarysage._utils.lru_cache import LRUCache
 from clarysage.errors import InputError, Note, Set
 from clarysage.estimators import ExhaustedError, estimate
@@ -231,7 +231,8 @@ class RefitProblem:
         of them.
         """
         v = self.game if estimator.limit(self.game) is not None else self.game.together
-        follow(run.pace())
+        v.pace.seconds, v.pace.final_at = run.seconds, run.called + run.seconds
+        follow(v.pace)
         observer = observer_of(convergence_rule(rules).progress)
         executor = Prefetching(
             as_executor(run.n_jobs),
@@ -240,7 +241,7 @@ class RefitProblem:
             observer=observer,
             total=_coalitions(estimator, v),
         )
-        stop = [rule if isinstance(rule, LIMITS) else RuleOfRefits(rule, v) for rule in rules]
+        stop = [rule if isinstance(rule, LIMITS) else RuleOfRefits(rule, v) for rule in remaining(run, rules)]
         watching = ObserverOfRefits(observer, v)
 
         def explain(result: Estimate) -> Explanation | list[Explanation]:
@@ -382,7 +383,9 @@ class Prefetching:
         with closing(self.executor.map(self.learned, keys, time_left)) as payoffs:
             for task, new in zip(tasks, new_keys, strict=False):
                 for key in new:
+                    began = time.monotonic()
                     self.game.memo.put(key, next(payoffs))
+                    self.game.pace.record(self.game.refits.rows, time.monotonic() - began)
                     self.done += 1
                     if self.total:
                         self.observer.count(self.done / self.total, time.monotonic() - self.started)

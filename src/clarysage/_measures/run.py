@@ -56,11 +56,7 @@ class Runner:
 
     def remaining(self, rules: Sequence[Rule]) -> list[Rule]:
         """Returns the rules with the remaining time of a deadline, which counts from the call of the measure."""
-        elapsed = time.monotonic() - self.run.called
-        return [
-            Deadline(max(SHORTEST_RUN, rule.seconds - elapsed)) if isinstance(rule, Deadline) else rule
-            for rule in rules
-        ]
+        return remaining(self.run, rules)
 
     def explain(
         self,
@@ -99,6 +95,14 @@ class Runner:
             )
 
         return explain_run(self.run, estimated, explain)
+
+
+def remaining(run: Run, rules: Sequence[Rule]) -> list[Rule]:
+    """Returns the rules with the remaining time of a deadline, which counts from the call of the measure."""
+    elapsed = time.monotonic() - run.called
+    return [
+        Deadline(max(SHORTEST_RUN, rule.seconds - elapsed)) if isinstance(rule, Deadline) else rule for rule in rules
+    ]
 
 
 def explain_run(run: Run, estimated: Callable[[], Estimate], explain: Callable[[Estimate], Result]) -> Result:

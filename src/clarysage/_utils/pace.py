@@ -42,12 +42,14 @@ class Pace:
     asked : rows that were predicted so far
     awaited : rows that are still to be predicted before the first draw
     certain : the share of the rows of draws that are asked for certain: others may be known, or equal
+    advice : what to try where a deadline is too short
     """
 
     def __init__(self, seconds: float = INFINITY, ends_at: float = INFINITY) -> None:
         self.calls = deque[tuple[int, float]](maxlen=CALLS)
         self.seconds, self.final_at, self.ends_at, self.late_at = seconds, ends_at, ends_at, INFINITY
         self.asked, self.awaited, self.certain = 0, 0, 0.0
+        self.advice: Words = ADVICE
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leaves the deadline behind: other processes are stopped by this one."""
@@ -153,7 +155,7 @@ class Pace:
         overhead, per_row = _line(list(self.calls))
         return max(seconds - overhead, overhead) / per_row if per_row > 0 else INFINITY
 
-    def too_short(self, rows: float, hint: Words = ADVICE) -> InputError:
+    def too_short(self, rows: float, hint: Words = "") -> InputError:
         """Returns the error that the time left is too short for the model rows that a first estimate takes."""
         needed, is_known = self.at_least(rows), len({size for size, _ in self.calls}) > 1
         text = "more time before the first estimate"
@@ -161,8 +163,19 @@ class Pace:
             text += f", since a row took {self.calls[-1][1]:.2g} s"
         if needed and is_known:
             needed += self.seconds - (self.final_at - time.monotonic())
-            text = f"at least about {needed:.3g} s, for {rows:,.0f} more model rows before the first estimate"
-        return InputError("deadline", got=f"{self.seconds:g} s", wanted=text, hint=hint)
+            text = f"at least about {_rounded(needed)} s, for {rows:,.0f} more model rows before the first estimate"
+        return InputError("deadline", got=f"{self.seconds:g} s", wanted=text, hint=hint or self.advice)
+
+
+def _rounded(seconds: float) -> str:
+    """Returns seconds with at most three digits before they are whole.
+
+    Examples
+    --------
+    >>> _rounded(1.234), _rounded(5120.0)
+    ('1.23', '5,120')
+    """
+    return f"{seconds:.3g}" if seconds < 1000 else f"{seconds:,.0f}"
 
 
 def _line(calls: Sequence[tuple[int, float]]) -> tuple[float, float]:

@@ -210,7 +210,7 @@ class RunState:
             return
         rows, pace = self.rows_needed, self.pace
         if pace.at_least(pace.certain * rows) > pace.rest:
-            raise pace.too_short(rows, *([Set("method", "paired walks")] if self.limits.is_finite else []))
+            raise pace.too_short(pace.certain * rows, Set("method", "paired walks") if self.limits.is_finite else "")
         if pace.calls or not self.limits.is_finite:
             pace.allow_first_estimate(rows)
 

@@ -11,6 +11,7 @@ Shapley values. ICML 119, 10282-10291.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -19,13 +20,16 @@ from typing import Any
 import numpy as np
 
 from clarysage._utils.lru_cache import LRUCache
+from clarysage._utils.pace import Pace
 from clarysage.coalitions import distinct
 from clarysage.errors import InputError, ModelError
 from clarysage.games.refits import Refits
 from clarysage.losses.choice import as_losses, check_predicts_response
 from clarysage.models import Predictor
 from clarysage.players import Players
-from clarysage.protocols import Executor, Loss, ModelFacts
+from clarysage.protocols import Executor, Kind, Loss, ModelFacts
+
+CERTAIN = 0.5  # share of the coalitions of the first draws that no other of them has, at least
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class UniversalPower:
     width : number of outputs of the learner
     facts : about the learner, once fitted
     is_together : true if all examples are one state, as in the game :attr:`together`
+    pace : the measured speed of fits
     """
 
     refits: Refits
@@ -59,6 +64,7 @@ class UniversalPower:
     facts: ModelFacts
     is_together: bool = False
     memo: LRUCache[np.ndarray] = field(default_factory=LRUCache)
+    pace: Pace = field(default_factory=Pace, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -97,7 +103,9 @@ class UniversalPower:
         refits = Refits.of(
             learner, X, y, folds=folds, test=test, test_size=test_size, sample_weight=sample_weight, seed=seed
         )
+        began = time.monotonic()
         f, outputs = _fitted_on_all(refits)
+        seconds = time.monotonic() - began
         losses = as_losses(loss, f.facts, outputs, refits.y[refits.design.examples])
         check_predicts_response(f.task, losses)
         for each in losses:
@@ -122,7 +130,14 @@ class UniversalPower:
             width=outputs.shape[1],
             facts=f.facts,
         )
+        for part in (1, 2):  # fits of one size are taken to have no overhead
+            game.pace.record(max(1, refits.rows // part), seconds / part)
+        game.pace.certain, game.pace.advice = CERTAIN, "a later one"
         return replace(game, full_payoffs=game._payoffs(outputs, np.arange(len(examples))))
+
+    def __conform__(self, kind: type[Kind]) -> object:
+        """Returns the measured speed of fits."""
+        return self.pace if kind is Pace else None
 
     @property
     def together(self) -> UniversalPower:
