@@ -106,7 +106,7 @@ def estimate(
             hint=Set("method", "paired walks"),
         )
     if not run.has_estimate and not limits.is_finite:
-        raise run.pace.too_short(run.rows_needed)
+        raise run.pace.too_short(run.pace.certain * run.rows_needed)
     return _finished(run.estimate(reason), game)
 
 
