@@ -13,6 +13,9 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyRegressor
 from sklearn.feature_selection import RFE
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils import all_estimators
@@ -906,3 +909,65 @@ def test_every_family_and_norm_of_statsmodels_is_known():
     assert {f"GLM {name}" for name in of_families} <= set(OBJECTIVES["statsmodels"])
     assert issubclass(norms.HuberT, norms.RobustNorm)
     assert issubclass(norms.LeastSquares, norms.RobustNorm)
+
+
+def test_the_loss_of_models_of_several_responses_is_that_of_each():
+    both = np.column_stack([Y, Y * np.exp(X[:, 1])])
+    learner = ensemble.GradientBoostingRegressor(loss="quantile", alpha=0.7, n_estimators=3)
+    explanation = explained(MultiOutputRegressor(learner).fit(X, both), both)
+    assert explanation.loss == "pinball(0.7)"
+    different = MultiOutputRegressor(learner.set_params(loss="huber")).fit(X, both)
+    explanation = explained(different, both)
+    assert explanation.loss == "squared error"
+    assert re.search(r"its objective huber\(.*\) and huber\(.*\), ", warnings_about_losses(explanation)[0])
+
+
+# several labels
+
+LABELS = np.column_stack([CLASSES, X[:, 1] + 0.3 * _draws.normal(size=120) > 0, X[:, 2] > 1]) * 1
+OF_LABELS: dict[str, Callable[[], Any]] = {
+    "tree": lambda: tree.DecisionTreeClassifier(max_depth=3, random_state=0),
+    "forest": lambda: ensemble.RandomForestClassifier(4, max_depth=3, random_state=0),
+    "extra trees": lambda: ensemble.ExtraTreesClassifier(4, max_depth=3, random_state=0),
+    "neighbours": KNeighborsClassifier,
+    "network": lambda: neural_network.MLPClassifier((3,), max_iter=20, random_state=0),
+    "one each": lambda: MultiOutputClassifier(linear_model.LogisticRegression()),
+    "chain": lambda: ClassifierChain(linear_model.LogisticRegression()),
+    "one versus rest": lambda: OneVsRestClassifier(linear_model.LogisticRegression()),
+    "pipeline": lambda: make_pipeline(StandardScaler(), ensemble.RandomForestClassifier(3, max_depth=2)),
+    "search": lambda: GridSearchCV(ensemble.RandomForestClassifier(3, random_state=0), {"max_depth": [2]}, cv=2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", OF_LABELS)
+def test_several_labels_have_the_cross_entropy_of_each(name):
+    model = OF_LABELS[name]().fit(X, LABELS)
+    given = model.predict_proba(X)
+    probabilities = np.column_stack([shares[:, 1] for shares in given]) if isinstance(given, list) else given
+    f = cs.as_predictor(model)
+    np.testing.assert_array_equal(f(X), probabilities)
+    explanation = explained(model, LABELS)
+    assert explanation.loss == "multi label cross entropy"
+    assert warnings_about_losses(explanation) == []
+    each = cs.sage(model, X, LABELS, loss=cs.MultiLabel.each(3), **SETTINGS)
+    total = np.mean([of_label.total for of_label in each])
+    assert explanation.total == pytest.approx(total, rel=1e-9)
+
+
+def test_a_label_that_is_never_one_has_no_probability():
+    y = LABELS * [1, 0, 1]
+    model = ensemble.RandomForestClassifier(4, max_depth=3, random_state=0).fit(X, y)
+    assert (cs.as_predictor(model)(X)[:, 1] == 0).all()
+    assert explained(model, y).loss == "multi label cross entropy"
+
+
+def test_outputs_of_a_function_that_look_like_labels_are_judged_as_such():
+    model = OF_LABELS["one versus rest"]().fit(X, LABELS)
+    assert explained(lambda rows: model.predict_proba(rows), LABELS).loss == "multi label cross entropy"
+    assert explained(lambda rows: model.predict_proba(rows), LABELS * 2.0).loss == "squared error"
+
+
+def test_responses_of_other_values_than_zero_and_one_are_refused():
+    with pytest.raises(cs.ModelError, match="with 2 responses that are not zeros and ones"):
+        cs.as_predictor(tree.DecisionTreeClassifier().fit(X, np.column_stack([CLASSES, COUNTED])))

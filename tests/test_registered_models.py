@@ -24,6 +24,7 @@ from clarysage.datasets.table import DATASETS
 from clarysage.errors import InputError
 from clarysage.models import LIBRARIES, ModelFile, ModelLibrary, Predictor
 from clarysage.models.learners import learner_for_refits, takes_pandas_alone
+from clarysage.protocols import Objective
 from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.testing import check_measure
 from tests.cli_harness import printed_json, run
@@ -164,6 +165,9 @@ class StumpAdapter:
     def fit_options(self) -> dict[str, Any]:
         return {"categories": self.model.seen}
 
+    def objective(self) -> Objective:
+        return Objective("stumps of medians", "absolute error", "which clips errors")
+
 
 def load_stump(path: Path) -> Stump:
     return Stump(**json.loads(path.read_text()))
@@ -195,7 +199,11 @@ def test_models_of_a_registered_library_become_predictors() -> None:
         f = cs.as_predictor(model, output="loud")
         assert (f.name, f.task) == ("a stump (loud)", "regression")
         np.testing.assert_array_equal(f(X)[:, 0], X["b"] > 0)
-    assert cs.sage(Stump(), X, linear(X), rng=0).top(1) == ["b"]
+    explanation = cs.sage(Stump(), X, linear(X), rng=0)
+    assert (explanation.top(1), explanation.loss) == (["b"], "absolute error")
+    assert "as the nearest to its objective stumps of medians, which clips errors." in " ".join(
+        map(str, explanation.notes)
+    )
 
 
 @pytest.mark.usefixtures("library")

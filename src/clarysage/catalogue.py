@@ -61,7 +61,7 @@ class LossRow:
         except ValueError:
             return None
         shown = ", ".join(map(repr, numbers))
-        label = f"{self.label or self.name} ({self.parameter} {shown})"
+        label = f"{self.label or self.name} ({self.parameter} {', '.join(f'{number:g}' for number in numbers)})"
         return replace(self, name=f"{self.name}({shown})", label=label, values=numbers) if self.parameter else None
 
 
@@ -71,7 +71,7 @@ class LossRegistry(Registry[LossRow]):
     Examples
     --------
     >>> LOSSES["Pinball(0.9)"].values, LOSSES["huber(delta=2.0)"].label, "brier(2)" in LOSSES
-    ((0.9,), 'Huber loss (delta 2.0)', False)
+    ((0.9,), 'Huber loss (delta 2)', False)
     """
 
     def _find(self, name: object) -> LossRow | None:

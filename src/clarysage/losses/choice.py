@@ -141,7 +141,9 @@ def loss_for(facts: ModelFacts, outputs: np.ndarray, y: np.ndarray) -> str:
     if task is None and _looks_like_scores(outputs, y):
         raise _scores_instead_of_probabilities(outputs, y)
     if task == "classification" or (task is None and _looks_like_classification(outputs, y)):
-        return "zero one" if facts.hard or _looks_like_labels(task, outputs) else "cross entropy"
+        if facts.hard or _looks_like_labels(task, outputs):
+            return "zero one"
+        return "multi label cross entropy" if _looks_like_several_labels(outputs, y) else "cross entropy"
     return "squared error"
 
 
@@ -192,11 +194,20 @@ def _looks_like_labels(task: str | None, outputs: np.ndarray) -> bool:
     return task is None and outputs.shape[1] == 1 and bool(np.isin(outputs, (0.0, 1.0)).all())
 
 
+def _looks_like_several_labels(outputs: np.ndarray, y: np.ndarray) -> bool:
+    """Tells whether outputs are probabilities of labels that do not exclude each other, each zero or one in y."""
+    if y.ndim < 2 or y.shape != outputs.shape or y.shape[1] == 1 or not are_probabilities(outputs):
+        return False
+    return bool(np.isin(y, (0, 1)).all() and np.abs(outputs.sum(axis=1) - 1).max() > SUM_TOLERANCE)
+
+
 def _looks_like_classification(outputs: np.ndarray, y: np.ndarray) -> bool:
     if y.dtype.kind in "bUSO":
         return True
     if not are_probabilities(outputs):
         return y.ndim == 1 and outputs.shape[1] > 1  # several outputs for one response: logits, which the loss refuses
+    if _looks_like_several_labels(outputs, y):
+        return True
     if outputs.shape[1] == 1:
         return y.ndim == 1 and looks_like_two_classes(y)
     return y.ndim == 1 or bool(np.allclose(outputs.sum(axis=1), 1, atol=SUM_TOLERANCE))

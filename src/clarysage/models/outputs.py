@@ -140,6 +140,30 @@ class Shares:
         return scores / scores.sum(axis=1, keepdims=True) if scores.ndim == 2 else scores
 
 
+def has_several_labels(model: Any) -> bool:
+    """Tells whether a classifier has a list of classes for several responses, each of them zero or one."""
+    classes = getattr(model, "classes_", None)
+    return isinstance(classes, list) and all(set(np.ravel(labels).tolist()) <= {0, 1} for labels in classes)
+
+
+@dataclass(frozen=True)
+class LabelProbabilities:
+    """Probabilities (n, k) of k labels, from a function that returns a list of probabilities of zero and one."""
+
+    function: Function
+    classes: tuple[tuple[int, ...], ...]
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        by_label = self.function(rows)
+        if not isinstance(by_label, list):
+            return np.asarray(by_label)
+        columns = [
+            np.asarray(shares)[:, labels.index(1)] if 1 in labels else np.zeros(len(shares))
+            for shares, labels in zip(by_label, self.classes, strict=True)
+        ]
+        return np.column_stack(columns)
+
+
 def classes_of(model: Any) -> tuple[Any, ...] | None:
     """Returns the class labels of a classifier; raises for a classifier with several responses."""
     classes = getattr(model, "classes_", None)
@@ -148,8 +172,8 @@ def classes_of(model: Any) -> tuple[Any, ...] | None:
     if isinstance(classes, list) and any(isinstance(labels, (list, np.ndarray)) for labels in classes):
         raise ModelError(
             "model",
-            got=f"{type(model).__name__} with {len(classes)} responses",
-            wanted="a classifier with one response",
+            got=f"{type(model).__name__} with {len(classes)} responses that are not zeros and ones",
+            wanted="a classifier with one response, or with several labels of zero and one",
             hint="one explanation for each response, with a callable that returns its probabilities",
         )
     return tuple(np.asarray(classes).tolist()) or None

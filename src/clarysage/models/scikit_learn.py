@@ -12,7 +12,15 @@ import numpy as np
 from clarysage.errors import ClarysageError
 from clarysage.models.adapter import adapter_of, as_predictor, coefficients_of
 from clarysage.models.libraries import library_of
-from clarysage.models.outputs import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
+from clarysage.models.outputs import (
+    CLASSIFIER,
+    REGRESSOR,
+    LabelProbabilities,
+    classes_of,
+    from_methods,
+    has_several_labels,
+    unfitted,
+)
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn_objectives import objective_of_estimator
 from clarysage.protocols import Objective, ability
@@ -114,16 +122,20 @@ def estimator_predictor(model: Any, output: str | None, **facts: Any) -> Predict
     from sklearn.base import is_classifier, is_regressor
 
     has_classes = is_classifier(model) or (hasattr(model, "predict_proba") and hasattr(model, "classes_"))
+    is_of_labels = has_classes and hasattr(model, "predict_proba") and has_several_labels(model)
     names = getattr(model, "feature_names_in_", None)
-    defaults = {
+    defaults: dict[str, Any] = {
         "values": CLASSIFIER if has_classes else REGRESSOR,
-        "classes": classes_of(model) if has_classes else None,
+        "classes": classes_of(model) if has_classes and not is_of_labels else None,
         "task": "regression" if is_regressor(model) else None,
         "feature_names": None if names is None else tuple(map(str, names)),
         "containers": _containers(model, names),
         "structure": _structure(model),
         "floor": _floor(model) if has_classes else None,
     }
+    if is_of_labels:
+        classes = tuple(tuple(np.ravel(labels).tolist()) for labels in model.classes_)
+        defaults |= {"methods": {"predict_proba": LabelProbabilities(model.predict_proba, classes)}, "structure": None}
     return from_methods(model, output, **{**defaults, **facts})
 
 
@@ -344,8 +356,8 @@ class RowShares:
 def _shares_of_tree(model: Any) -> RowShares:
     tree = model.tree_
     is_leaf = tree.children_left < 0
-    values = tree.value[is_leaf, 0]
-    shares = values / values.sum(axis=1, keepdims=True)
+    values = tree.value[is_leaf]  # (leaves, responses, classes)
+    shares = values / values.sum(axis=-1, keepdims=True)
     return RowShares(float(shares[shares > 0].min()), float(tree.n_node_samples[is_leaf].max()))
 
 
