@@ -7,7 +7,7 @@ JOBS ?= auto
 WORKERS := -n $(JOBS)
 MUTANTS ?= 2
 BASE ?= HEAD
-SOURCES := src tests benchmarks experiments docs/conf.py docs/site/*.py conftest.py
+SOURCES := src tests benchmarks experiments docs/conf.py docs/site/*.py docs/gallery conftest.py
 SCALE ?= small
 
 .PHONY: demo test test-all test-slow test-versions test-wheel same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-deadlines bench-monitoring bench-scaling calibrate paper docs clean
@@ -79,7 +79,7 @@ docs: $(VENV)/.installed-docs # the site, in docs/_build/html/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo docs/_build docs/api
+	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo docs/_build docs/api docs/examples
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'clarysage needs Python 3.11 or newer: try make PYTHON=python3.12')"

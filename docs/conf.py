@@ -14,19 +14,48 @@ project = "clarysage"
 author = copyright = "The clarysage authors"
 version = release = clarysage.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "api", "formulas", "links"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "api",
+    "formulas",
+    "links",
+]
 root_doc = "docs/site/index"
 include_patterns = ["docs/**", "*.md", "experiments/*.md", "experiments/results/practical/**"]
-exclude_patterns = [".*", "build", "dist", "src", "tests", "benchmarks", "docs/_build", "docs/site/autosummary"]
+exclude_patterns = [
+    ".*",
+    "build",
+    "dist",
+    "src",
+    "tests",
+    "benchmarks",
+    "docs/_build",
+    "docs/gallery",
+    "docs/site/autosummary",
+]
 myst_heading_anchors = 4
 nitpicky = True
-nitpick_ignore_regex = [
-    ("py:.*", r"clarysage\.[a-z_]+\..+")
-]  # docstrings point into the source, too, which has no pages
+# docstrings point into the source, too, which has no pages
+nitpick_ignore_regex = [("py:.*", r"clarysage\.[a-z_]+\..+")]
 autosummary_generate = ["docs/api/index.rst"]
 autodoc_typehints = "none"  # docstrings say what arguments are
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "docs/gallery",
+    "gallery_dirs": "docs/examples",
+    "filename_pattern": r"\.py",  # all are run
+    "within_subsection_order": "FileNameSortKey",
+    "capture_repr": (),  # output is what is printed
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "clarysage"
