@@ -840,7 +840,7 @@ def test_no_command_shows_the_help() -> None:
 
 
 def test_demo_prints_a_converged_table_and_writes_its_files(folder: Path) -> None:
-    result = run("demo", "--output", "shown/here")
+    result = run("demo", "--folder", "shown/here")
     assert result.exit_code == 0, result.stderr
     explanation = cs.load(folder / "shown" / "here" / "sage.json")
     assert explanation.converged
@@ -851,7 +851,7 @@ def test_demo_prints_a_converged_table_and_writes_its_files(folder: Path) -> Non
 
 
 def test_demo_that_cannot_write_is_one_line(folder: Path) -> None:
-    assert "--output: got test.csv" in error_of("demo", "--output", "test.csv")
+    assert "--folder: got test.csv" in error_of("demo", "--folder", "test.csv")
 
 
 @pytest.mark.parametrize("about", ["data", "rows", "population"])

@@ -164,7 +164,7 @@ def test_demo_writes_its_folder(folder: Path) -> None:
         (["compare", ".", "a.json"], 1, "FILE: got ., which is not a readable file"),
         (["compare", "a.json", "b.json", "--config", f"{'long' * 80}.toml"], 2, "--config: got longlong"),
         (["doctor", "--json", "nowhere/d.json"], 1, "--json: got nowhere/d.json"),
-        (["demo", "--output", "then.csv"], 1, "--output: got then.csv"),
+        (["demo", "--folder", "then.csv"], 1, "--folder: got then.csv"),
         (["comapre"], 2, "No such command 'comapre'"),
     ],
 )

@@ -399,7 +399,7 @@ def test_report_writes_the_page_beside_the_file_or_where_it_is_told_to(folder):
     assert (folder / "sage.html").read_text() == made_up(4).report()
     run("report", "sage.json", "-o", "other.html", "--title", "A & B", "--about", "rows", "--quiet")
     assert (folder / "other.html").read_text() == made_up(4).report(title="A & B", about="rows")
-    assert run("report", "sage.json", "--output", "-", "-q").stdout == f"{made_up(4).report()}\n"
+    assert run("report", "sage.json", "--html", "-", "-q").stdout == f"{made_up(4).report()}\n"
 
 
 @pytest.mark.parametrize(
@@ -407,8 +407,8 @@ def test_report_writes_the_page_beside_the_file_or_where_it_is_told_to(folder):
     [
         (["nothing.json"], 1, "FILE: got nothing.json, which does not exist"),
         (["data.csv"], 1, "FILE: got data.csv, which is not JSON"),
-        (["sage.json", "-o", "nowhere/a.html"], 1, "--output: got nowhere/a.html, in a folder that does not exist"),
-        (["sage.json", "-o", "sage.json"], 1, "--output: got sage.json, which is an input of the run"),
+        (["sage.json", "-o", "nowhere/a.html"], 1, "--html: got nowhere/a.html, in a folder that does not exist"),
+        (["sage.json", "-o", "sage.json"], 1, "--html: got sage.json, which is an input of the run"),
         (["sage.json", "--about", "world"], 2, "--about: got 'world'"),
         ([], 2, "Missing argument 'FILE'"),
     ],
@@ -453,7 +453,7 @@ def test_a_page_that_cannot_be_written_stops_explain_before_the_work(folder, htm
 
 
 def test_the_demo_writes_its_report(folder):
-    run("demo", "--output", "shown")
+    run("demo", "--folder", "shown")
     assert files(folder / "shown") == {"sage.json", "sage.png", "report.html"}
     assert (folder / "shown" / "report.html").read_text() == cs.load("shown/sage.json").report()
 

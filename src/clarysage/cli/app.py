@@ -57,7 +57,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "clarysage report sage.json",
         'clarysage report sage.json -o report.html --title "House prices, May"',
     ),
-    "demo": ("clarysage demo", "clarysage demo --output shown --seed 7"),
+    "demo": ("clarysage demo", "clarysage demo --folder shown --seed 7"),
     "doctor": ("clarysage doctor", "clarysage doctor --json doctor.json"),
 }
 

@@ -1,16 +1,18 @@
-"""Notes and errors on stderr, one line each; stdout is for data alone."""
+"""Notes and errors on stderr, one line each, which a terminal shows wrapped; stdout is for data alone."""
 
 from __future__ import annotations
 
 import logging
 import os
 import re
+import shutil
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 
@@ -41,14 +43,27 @@ def note_printer(quiet: bool) -> Say:
 
     def say(note: str | Note) -> None:
         text = str(note_in_shell(note)) if isinstance(note, Note) else note
-        print(f"note: {visible(text)}", file=sys.stderr, flush=True)
+        _print_line(f"note: {visible(text)}")
 
     return (lambda note: None) if quiet else say
 
 
 def print_error(text: str) -> None:
     """Prints an error as one line on stderr."""
-    print(f"error: {visible(text)}", file=sys.stderr, flush=True)
+    _print_line(f"error: {visible(text)}")
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Returns the number of columns of the terminal that shows a stream; None for files and pipes."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def _print_line(line: str) -> None:
+    """Prints a line on stderr, wrapped at blanks if that is a terminal."""
+    width = terminal_width(sys.stderr)
+    if width is not None:
+        line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    print(line, file=sys.stderr, flush=True)
 
 
 def print_data(text: str) -> None:

@@ -40,12 +40,13 @@ class Columns:
         """Returns the features among columns: without target and weights, unless the model was fitted on these."""
         return [column for column in columns if column not in self.read_with_features or column in (fitted or ())]
 
-    def option_by_column(self, table: InputTable) -> dict[str, str]:
+    def option_by_column(self, table: InputTable, current: InputTable | None = None) -> dict[str, str]:
         """Maps the columns to the options that name them; raises an error if the table lacks a column.
 
-        The ``--by`` column is needed in the current rows only.
+        The ``--by`` column is needed in the current rows only, and a column that is dropped in either table.
         """
-        named = [(column, "--drop") for column in self.drop]
+        elsewhere = [] if current is None else [name for name in current.columns if name not in table.columns]
+        named = [(column, "--drop") for column in self.drop if column not in elsewhere]
         named += [(self.by, "--by")] if self.by in table.columns else []
         named += [] if self.sample_weight is None else [(self.sample_weight, "--sample-weight")]
         named += [] if self.target is None else [(self.target, "--target")]
@@ -138,17 +139,20 @@ def load_inputs(request: Request, say: Say) -> Inputs:
     trust = Trust(request.of_model.allow_pickle, tuple(request.of_model.trust or ()))
     model = load_model(request.model, trust)
     f = cs.as_predictor(model, output=request.of_model.output, classes=request.of_model.labels)
-    tables = _tables(request, model, f.feature_names, say)
+    current = None if request.current is None else read_table("CURRENT", request.current)
+    tables = _tables(request, model, f.feature_names, current, say)
     columns = request.columns.features_among(list(tables["X"].columns), f.feature_names)
     check_groups(groups or {}, columns)
-    train, current = _train(request, model, columns, say), _current(request, model, columns)
-    return Inputs(model, f, tables, groups, train, current)
+    train = _train(request, model, columns, say)
+    return Inputs(model, f, tables, groups, train, _current(request, model, current, columns))
 
 
-def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: Say) -> dict[str, Any]:
+def _tables(
+    request: Request, model: Any, fitted: tuple[str, ...] | None, current: InputTable | None, say: Say
+) -> dict[str, Any]:
     """Returns X, y, weights and background; ``fitted`` are the columns that the model was fitted on, if it says so."""
     table, columns = read_table(request.data_argument, request.data, request.max_rows_of), request.columns
-    X = features(table, fitted, columns.option_by_column(table), say)
+    X = features(table, fitted, columns.option_by_column(table, current), say)
     if table.is_stored:  # the run reads the rows that it needs
         X = replace(X, prepare=partial(_prepare, features=X.columns, model=model))
         X = X.select(list(dict.fromkeys([*X.columns, *columns.read_with_features])))
@@ -207,11 +211,11 @@ def _train(request: Request, model: Any, columns: Sequence[str], say: Say) -> tu
     return (X, table.frame[named.target], *weights)
 
 
-def _current(request: Request, model: Any, columns: Sequence[str]) -> dict[str, Any] | None:
+def _current(request: Request, model: Any, table: InputTable | None, columns: Sequence[str]) -> dict[str, Any] | None:
     """Returns the current rows, their responses and weights, and the column that defines slices."""
-    if request.current is None:
+    if table is None:
         return None
-    table, named = read_table("CURRENT", request.current), request.columns
+    named = request.columns
     column_of = {"y": named.target, "sample_weight": named.sample_weight, "by": named.by}
     for argument, column in column_of.items():
         if column is not None:

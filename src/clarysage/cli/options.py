@@ -371,6 +371,8 @@ class FileOptions(JsonOptions):
     html: Annotated[
         Path | None,
         typer.Option(
+            "--html",
+            "-o",
             metavar="FILE",
             show_default=False,
             help="Write a report to this HTML file: a page with chart, table and warnings.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +15,7 @@ import typer
 
 from clarysage._utils.atomic import write_atomically
 from clarysage._utils.display import SHOWN
-from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
+from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data, terminal_width
 from clarysage.cli.file_checks import check_writable
 from clarysage.cli.messages import in_shell, note_in_shell
 from clarysage.errors import InputError
@@ -85,7 +86,8 @@ class OutputFiles:
             if self.json_file == STDOUT:
                 print_data(data)
             else:
-                in_words = replace(summary, notes=tuple(map(note_in_shell, summary.notes)))
+                width = summary.width or terminal_width(sys.stdout)
+                in_words = replace(summary, notes=tuple(map(note_in_shell, summary.notes)), width=width)
                 print(text(in_words, in_shell, top=top or SHOWN), flush=True)
         for sentence in summary.unfinished:
             say(sentence)

@@ -25,7 +25,7 @@ def text(summary: Summary, words: Callable[[Words], str] = in_python, *, top: in
     gap = [""] if summary.findings else []
     has_captions = any(table.caption for table in summary.tables)
     lines = [] if has_captions else [visible(summary.headline)]
-    lines += [f"  {visible(finding)}" for finding in summary.findings]
+    lines += [line for finding in summary.findings for line in _wrapped(visible(finding), summary.width)]
     for table in summary.tables:
         lines += [*gap, *([visible(table.caption)] if table.caption else [])]
         lines += _table(table.largest(top), summary.width)
@@ -49,9 +49,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _note(note: Note, width: int | None, words: Callable[[Words], str]) -> list[str]:
     line = visible(" ".join(filter(None, (words(note.text), words(note.advice)))))
+    return _wrapped(line, width)
+
+
+def _wrapped(line: str, width: int | None) -> list[str]:
+    """Returns a sentence as lines of at most this width, broken at blanks."""
     if width is None:
         return [f"  {line}"]
-    return textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="    ")
+    wrapper = textwrap.TextWrapper(
+        width, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return wrapper.wrap(line)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ TOLERANCE = 0.03
 @with_option_groups
 def demo(
     *,
-    output: Annotated[
+    folder: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for the report, the plot and the JSON file.")
     ] = Path("clarysage-demo"),
     seed: Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the split, the model and the sampling.")] = 0,
@@ -33,10 +33,10 @@ def demo(
     and needs no files and no network.
     """
     say = note_printer(console.quiet)
-    output_files = OutputFiles(output / "sage.json", {"--plot": output / "sage.png"}, output / "report.html")
+    output_files = OutputFiles(folder / "sage.json", {"--plot": folder / "sage.png"}, folder / "report.html")
     with handled_errors(say, debug=console.debug):
         with clean_stdout():
-            _make_folder(output)
+            _make_folder(folder)
             output_files.check([])
             explanation = _explanation_of_demo(say, seed, n_jobs, progress=False if console.quiet else None)
         output_files.write_and_print(explanation, say)
@@ -63,4 +63,4 @@ def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError("--output", got=f"{path}: {error.strerror}", wanted="a folder that can be made") from error
+        raise InputError("--folder", got=f"{path}: {error.strerror}", wanted="a folder that can be made") from error

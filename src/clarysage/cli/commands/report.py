@@ -23,10 +23,10 @@ def report(
         typer.Argument(metavar="FILE", show_default=False, help="Result file, written by --json or by save in Python."),
     ],
     *,
-    output: Annotated[
+    html_file: Annotated[
         Path | None,
         typer.Option(
-            "--output",
+            "--html",
             "-o",
             metavar="FILE",
             show_default=False,
@@ -59,9 +59,9 @@ def report(
             if about is not None:
                 check_about(about)
             check_readable("FILE", file)
-            path = file.with_suffix(".html") if output is None else output
+            path = file.with_suffix(".html") if html_file is None else html_file
             if path != STDOUT:
-                check_writable("--output", path, [file])
+                check_writable("--html", path, [file])
             page = _page(file, say, title, about)
         if path == STDOUT:
             print_data(page)
