@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import clarysage as cs
 from clarysage import StopReason
+from clarysage.games.proxy_model import ProxyModel
 from clarysage.structure.linear import Linear
 
 N, M = 60, 32
@@ -258,3 +259,19 @@ def test_rows_that_may_be_known_are_no_reason_to_say_how_long_it_takes(clock):
     assert passed <= 6.6
     assert isinstance(result, cs.InputError)
     assert "at least" not in str(result)
+
+
+def test_preparations_of_surrogates_keep_the_deadline(clock, monkeypatch):
+    """Predictions of a surrogate take time, too: the values of a surrogate take a part of the rest, and no more."""
+    predict = ProxyModel.__call__
+
+    def slowly(proxy: ProxyModel, codes: np.ndarray) -> np.ndarray:
+        clock.now += 1e-4 * len(codes)
+        return predict(proxy, codes)
+
+    monkeypatch.setattr(ProxyModel, "__call__", slowly)
+    X, y, background = tables(6)
+    options = {"background": background, "tolerance": 1e-9, "deadline": 20.0, "rng": 2, "method": "surrogate walks"}
+    passed, result = taken(clock, lambda: cs.sage(SlowModel(clock, 2e-3), X, y, **options))
+    assert passed <= 22
+    assert result.stopped is StopReason.DEADLINE

@@ -10,23 +10,28 @@ M. B. Giles (2008). Multilevel Monte Carlo path simulation. Operations Research 
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from clarysage.errors import InputError, Set
+from clarysage.estimators.limits import pace_of
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
 from clarysage.estimators.paired_walks.sampling_design import SamplingDesign, size_measure
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Estimate, VarianceComponents, weighted_components
-from clarysage.protocols import Game, SplitsBySurrogate, SubsampledWalks, ability
+from clarysage.inference.stopping import Deadline
+from clarysage.protocols import Game, LateError, Rule, SplitsBySurrogate, SubsampledWalks, ability
 
 FIRST_STAGE = 100  # maximum number of pairs in the first stage, which is an eighth of the examples
 FEWEST_PAIRS = 16  # in the first stage
 FEWEST_SLOW_ROWS = 256  # model rows that are worth a chunk, with a slow model
+GROWTH_OF_PREPARATION = 2  # of the seconds that the next stage takes to prepare, since it learns from more rows
+SHARE_OF_REST, SHORTEST_RUN = 0.25, 0.1  # of the time until a deadline, or seconds, for the values of a surrogate
 SURROGATE_PAIRS = 32  # pairs of walks of the surrogate alone, for each pair of the model
 
 
@@ -41,6 +46,7 @@ class Stage:
     before, pairs : pairs of walks in earlier stages, and in this one
     walks, game : the estimator, and the game of the differences
     surrogate, components : the values of the surrogate, and the components of their variance
+    seconds : that preparations of the stage took
     """
 
     before: int
@@ -49,6 +55,7 @@ class Stage:
     game: Game
     surrogate: Estimated | None = None
     components: VarianceComponents | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -183,7 +190,9 @@ class SurrogateWalks:
         return difference if stage.surrogate is None else weighted_sum([stage.surrogate, difference], [1.0, 1.0])
 
     def _next(self, game: Game, state: Staged, rng: np.random.Generator) -> Stage:
-        last = self.stages[-1]
+        last, pace, began = self.stages[-1], pace_of(game), time.monotonic()
+        if pace.late_at < np.inf and GROWTH_OF_PREPARATION * last.seconds > pace.left:
+            raise LateError
         pilot = last.walks.pilot_run
         asked = [part for walked in state.walked.values() for part in walked.asked]
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
@@ -194,11 +203,14 @@ class SurrogateWalks:
         design = SamplingDesign.of(difference, size, rng)
         pairs = _next_size(last.pairs, design, is_second=len(self.stages) == 1)
         enough = SURROGATE_PAIRS * pairs
-        stop = [lambda result: result.draws >= enough]
+        stop: list[Rule] = [lambda result: result.draws >= enough]
+        if pace.seconds < np.inf:
+            stop.append(Deadline(max(SHORTEST_RUN, SHARE_OF_REST * pace.left)))
         result = estimate(surrogate_game, PairedWalks(), stop=stop, seed=int(rng.integers(2**62)))
         walks = PairedWalks(replace(pilot, design=design, rows=0))
         surrogate = Estimated(result.values, result.covariance, result.dof)
-        return Stage(last.before + last.pairs, pairs, walks, difference, surrogate, result.components)
+        seconds = time.monotonic() - began
+        return Stage(last.before + last.pairs, pairs, walks, difference, surrogate, result.components, seconds)
 
 
 def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:
