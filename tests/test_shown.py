@@ -126,3 +126,25 @@ def test_the_command_shows_as_many_and_says_how_to_see_more(tmp_path: Any, monke
     assert len(rows_of(result.stdout)) >= 20
     assert len(rows_of(run("compare", "a.json", "b.json", "--top", "60").stdout)) == MANY
     assert run("compare", "a.json", "b.json", "--top", "0").exit_code == 2
+
+
+LONG = [f"average monthly balance of the current account {i} in euros, last {i} months" for i in range(25)]
+
+
+@pytest.mark.parametrize("count", [4, 8, 20, 25])
+@pytest.mark.parametrize("names", [None, LONG], ids=["short", "long"])
+def test_labels_of_the_plot_of_interactions_are_not_cut(count: int, names: Any) -> None:
+    ax = cs.plots.interactions(pairs(count if names is None else names[:count]))
+    figure = ax.figure
+    figure.canvas.draw()
+    whole = figure.bbox
+    for label in (*ax.get_xticklabels(), *ax.get_yticklabels(), figure._supxlabel):
+        box = label.get_window_extent()
+        assert box.x0 >= whole.x0 - 1
+        assert box.y0 >= whole.y0 - 1
+        assert box.x1 <= whole.x1 + 1
+        assert box.y1 <= whole.y1 + 1
+        assert "…" not in label.get_text()
+    numbers = [text.get_text() for text in ax.texts if text.get_gid() == "value"]
+    assert bool(numbers) == (count <= 12)
+    assert ("In brackets" in note_of(figure)) == any(number.startswith("(") for number in numbers)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = ("auto", "matrix", "bars")
-CELL_SIZE = 0.62  # inches
+CELL_SIZE, SMALL_CELL = 0.62, 0.36  # inches of a cell with a number, and of one without
 MOST_WRITTEN = 12  # players of a matrix with numbers in its cells
 
 
@@ -79,7 +79,8 @@ def interactions(
     check_top(top)
     is_new, players = ax is None, interactions.players[:top]
     ax = _matrix(interactions, players, ax)
-    if len(players) <= MOST_WRITTEN:
+    is_written = len(players) <= MOST_WRITTEN
+    if is_written:
         _write(ax, interactions, players, interactions.meanings(level, about=about))
     about = interactions.explanation.shown if about is None else about
     sentences = [
@@ -87,7 +88,7 @@ def interactions(
         *interval_note(interactions.explanation, level, False, about),
         unexplained_words(interactions),
     ]
-    if UNDECIDED in interactions.meanings(level, about=about):
+    if is_written and UNDECIDED in interactions.meanings(level, about=about):
         sentences.insert(0, "In brackets: the sign is undecided.")
     if len(players) < len(interactions.players):
         more = ", those with the largest SAGE values"
@@ -106,7 +107,7 @@ def _matrix(interactions: Interactions, players: Sequence[str], ax: Axes | None)
     from matplotlib.colors import LinearSegmentedColormap
 
     labels, k = Labels.of(players), len(players)
-    side = max(2.5, CELL_SIZE * k)
+    side = max(2.5, (CELL_SIZE if k <= MOST_WRITTEN else SMALL_CELL) * k)
     ax = open_axis(ax, side + labels.length + 1.6, side + labels.length + 0.13 * font_points())
     matrix = interactions.matrix[:k, :k]
     matrix[np.triu_indices(k)] = np.nan

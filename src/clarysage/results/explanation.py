@@ -128,8 +128,8 @@ class Explanation(Result):
     dof : (p,) degrees of freedom of the standard errors; default: ``draws - 1``
     targets : estimates about the population of "rows", and about the "population" of rows and background, each with
         values, std_error, dof and skew (p,); those of the population are corrected for the bias of a finite background
-    looks : number of interim analyses by a sequential rule (``SignsKnown``, ``TopKnown``); ``signs`` and ``top`` are
-        corrected for them
+    looks : number of interim analyses by a sequential rule (``SignsKnown``, ``TopKnown``); verdicts about the data
+        (``signs_about``, ``top``) are corrected for them
     confidence : the smallest confidence among these rules, 0.95 without one
     headline : the sentence above the table
     per_example, per_example_error : (N, p) values of single examples, and their standard errors, for measures that have
