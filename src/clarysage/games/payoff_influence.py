@@ -244,4 +244,7 @@ def _directions(means: SubsampledMeans, *, is_simple: bool) -> tuple[np.ndarray,
 
 def equals_start(z: np.ndarray, alone: np.ndarray, is_empty: np.ndarray) -> np.ndarray:
     """Tells at which steps (n, s) no active player has entered and predictions are those of background rows alone."""
-    return np.asarray(is_empty & (z == alone).all(axis=(1, 3)))
+    is_start = np.zeros((z.shape[0], z.shape[2]), dtype=bool)
+    walk, step = np.nonzero(np.broadcast_to(is_empty, is_start.shape))
+    is_start[walk, step] = (z[walk, :, step] == alone[walk, :, 0]).all(axis=(1, 2))
+    return is_start

@@ -71,8 +71,8 @@ class BackgroundDraws:
         if self.ranked is not None:
             cell = rng.permuted(np.broadcast_to(np.arange(groups), (n, self.rows, groups)), axis=2)
             within = (cell + rng.random(cell.shape)) / groups  # one level for each group in each stratum
-            levels = (np.arange(self.rows)[:, None] + within) / self.rows
-            return np.stack([self._at_levels(levels[:, :, g], class_of, self_match) for g in range(groups)], axis=1)
+            levels = ((np.arange(self.rows)[:, None] + within) / self.rows).transpose(0, 2, 1)
+            return self._at_levels(levels.reshape(n, -1), class_of, self_match).reshape(n, groups, self.rows)
         if not self.has_equal_weights:
             levels = rng.random((n, groups, self.rows)).reshape(n, -1)
             return self._at_levels(levels, class_of, self_match).reshape(n, groups, self.rows)
