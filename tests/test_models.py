@@ -249,7 +249,9 @@ def test_a_regressor_of_several_responses_is_judged_on_all_of_them():
 )
 def test_a_classifier_of_several_responses_is_refused(model):
     model = copy.deepcopy(model).fit(X_TRAIN, np.column_stack([binary(X_TRAIN), three(X_TRAIN)]))
-    with pytest.raises(cs.ModelError, match="2 responses; wanted a classifier with one response"):
+    with pytest.raises(
+        cs.ModelError, match="2 responses that are not zeros and ones; wanted a classifier with one response"
+    ):
         cs.as_predictor(model)
 
 
