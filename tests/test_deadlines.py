@@ -266,7 +266,7 @@ def test_preparations_of_surrogates_keep_the_deadline(clock, monkeypatch):
     predict = ProxyModel.__call__
 
     def slowly(proxy: ProxyModel, codes: np.ndarray) -> np.ndarray:
-        clock.now += 1e-4 * len(codes)
+        clock.now += 5e-4 * len(codes)
         return predict(proxy, codes)
 
     monkeypatch.setattr(ProxyModel, "__call__", slowly)
