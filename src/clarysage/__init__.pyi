@@ -67,6 +67,8 @@ from .losses import Hinge as Hinge
 from .losses import Huber as Huber
 from .losses import LogCosh as LogCosh
 from .losses import MultiLabel as MultiLabel
+from .losses import PerClass as PerClass
+from .losses import PerTarget as PerTarget
 from .losses import Pinball as Pinball
 from .losses import PoissonDeviance as PoissonDeviance
 from .losses import SquaredError as SquaredError

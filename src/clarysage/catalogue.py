@@ -260,8 +260,10 @@ LOSSES = LossRegistry(
     (
         LossRow(
             "squared error",
-            "(prediction - y)², summed over outputs",
+            "(prediction - y)², summed over outputs; `squared error(2.0, 150.0)` divides the errors of two outputs by "
+            "these numbers first",
             "clarysage.losses.regression:SquaredError",
+            parameter="scale",
             aliases=(
                 "mse",
                 "l2",

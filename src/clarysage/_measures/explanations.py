@@ -14,7 +14,9 @@ from clarysage.errors import Note, Or, Set, Words, as_note
 from clarysage.estimators.draws import total
 from clarysage.games import PredictivePower, UniversalPower
 from clarysage.inference.estimate import Estimate
+from clarysage.losses.terms import LossTerm
 from clarysage.players import Players
+from clarysage.protocols import Loss
 from clarysage.results.explanation import Explanation
 from clarysage.results.text import loss_words
 
@@ -37,11 +39,12 @@ def explanations_of(
     """Returns one explanation for each loss of a game, with its players in the given order.
 
     ``{loss}`` in the headline stands for the loss. ``is_linear`` says that values are means over background rows, so
-    that a finite background causes no bias. ``fields`` are further fields of every explanation.
+    that a finite background causes no bias. ``fields`` are further fields of every explanation. Intervals about rows
+    need two rows of a class, where a loss is that of a single class.
     """
     assert result.stopped is not None
-    order = list(order)
-    totals = total(v)
+    order, provenance = list(order), fields.pop("provenance")
+    totals, weights = total(v), _weights_by_loss(v)
     full = result.covariance.ndim == 3
     return [
         Explanation(
@@ -51,8 +54,9 @@ def explanations_of(
             targets={
                 about: target.map(itemgetter(loss_index)).map(itemgetter(order))
                 for about, target in result.targets.items()
+                if np.count_nonzero(weights[:, loss_index]) > 1
             },
-            **_parts(v, result, loss_index, order),
+            **_parts(result, weights[:, loss_index], loss_index, order),
             looks=result.interim.count,
             confidence=result.interim.confidence,
             covariance=result.covariance[loss_index][np.ix_(order, order)] if full else None,
@@ -70,23 +74,38 @@ def explanations_of(
                 for note in (
                     *notes,
                     *_about_losses(v, result, loss_index, float(totals[loss_index]), is_linear),
-                    *_about_tails(result, loss_index, [(i, players.names[i]) for i in order]),
+                    *_about_tails(result, weights[:, loss_index], loss_index, [(i, players.names[i]) for i in order]),
                 )
             ),
+            provenance={**provenance, **_subject(loss, weights[:, loss_index])},
             **fields,
         )
         for loss_index, loss in enumerate(v.losses)
     ]
 
 
-def _parts(v: PredictivePower | UniversalPower, result: Estimate, loss_index: int, order: list[int]) -> dict[str, Any]:
+def _weights_by_loss(v: PredictivePower | UniversalPower) -> np.ndarray:
+    """Returns the weights (N, L) of examples of positive weight in the mean of each loss."""
+    weights = v.loss_weights[v.weights > 0]
+    return np.repeat(weights[:, None], len(v.losses), axis=1) if weights.ndim == 1 else weights
+
+
+def _subject(loss: Loss, weights: np.ndarray) -> dict[str, Any]:
+    """Returns the class or the target that a loss is of, for the provenance."""
+    if not isinstance(loss, LossTerm):
+        return {}
+    kind, subject = loss.subject
+    return {kind: subject, **({"examples_of_class": int(np.count_nonzero(weights))} if kind == "class" else {})}
+
+
+def _parts(result: Estimate, weights: np.ndarray, loss_index: int, order: list[int]) -> dict[str, Any]:
     """Returns the contributions of examples to the values of one loss, if every example was visited and they fit."""
     components = result.components
     if components is None or components.contributions is None:
         return {}
     if len(components.contributions) * len(order) > MAX_PARTS:
         return {}
-    parts, weights = np.take(components.contributions[:, loss_index], order, axis=1), v.weights[v.weights > 0]
+    parts = np.take(components.contributions[:, loss_index], order, axis=1)
     corrections = result.values[loss_index][order] - parts.sum(axis=0)
     parts += np.outer(weights, corrections)  # spread evenly over examples
     parts.setflags(write=False)
@@ -94,7 +113,9 @@ def _parts(v: PredictivePower | UniversalPower, result: Estimate, loss_index: in
     return {"parts": parts, "parts_weight": weights, "parts_error": np.sqrt(np.maximum(residual, 0.0))}
 
 
-def _about_tails(result: Estimate, loss_index: int, players: Sequence[tuple[int, str]]) -> list[Note | str]:
+def _about_tails(
+    result: Estimate, weights: np.ndarray, loss_index: int, players: Sequence[tuple[int, str]]
+) -> list[Note | str]:
     """Returns a warning if few examples cause most of the variance of a value (heavy tails)."""
     contributions = None if result.components is None else result.components.contributions
     if result.tails is None or contributions is None:
@@ -104,7 +125,7 @@ def _about_tails(result: Estimate, loss_index: int, players: Sequence[tuple[int,
     if not heavy:
         return []
     worst, name = max(heavy, key=lambda player: shares[player[0]])
-    few = max(1, len(contributions) // 100)
+    few = max(1, np.count_nonzero(weights) // 100)
     rows = "One row accounts" if few == 1 else f"Only {few:,} rows (1 %) account"
     value = f", and for {100 * of_value[worst]:.0f} % of its value" if 0 < of_value[worst] <= 1 else ""
     more = len(heavy) - 1
@@ -170,17 +191,19 @@ def _about_losses(
 
 def _about_bounded_losses(v: PredictivePower | UniversalPower, result: Estimate, loss_index: int) -> Note:
     """Returns a note on losses at the ceiling; a warning if the rows with such a loss make up much of the result."""
-    loss, is_row = v.losses[loss_index], v.weights > 0
-    ceiling, floor = loss.ceiling, math.exp(-loss.ceiling)
-    losses = -v.ends[1][is_row, loss_index]
+    loss, weights = v.losses[loss_index], _weights_by_loss(v)[:, loss_index]
+    is_row, share = weights > 0, loss.share if isinstance(loss, LossTerm) else 1.0
+    weights, losses = weights[is_row], -share * v.ends[1][v.weights > 0, loss_index][is_row]
+    ceiling = share * loss.ceiling
+    floor = math.exp(-ceiling)
     is_bounded = losses >= ceiling
     if not is_bounded.any():
         text = f"{result.clipped:,} losses of coalitions were bounded at {ceiling:.4g}, by a floor of probabilities of"
         return Note(f"{text} {floor:.2g}.", topic="bounded losses")
-    shares = [(v.weights[is_row] * losses)[is_bounded].sum() / (v.weights[is_row] @ losses)]
+    shares = [(weights * losses)[is_bounded].sum() / (weights @ losses)]
     words = [f"{100 * shares[0]:.3g} % of the mean loss"]
     if result.components is not None and result.components.contributions is not None:
-        sizes = np.abs(result.components.contributions[:, loss_index]).sum(axis=1)
+        sizes = np.abs(result.components.contributions[is_row, loss_index]).sum(axis=1)
         shares.append(sizes[is_bounded].sum() / sizes.sum() if sizes.any() else 0.0)
         words.append(f"{100 * shares[1]:.3g} % of the sizes of all contributions to the values")
     count = int(is_bounded.sum())

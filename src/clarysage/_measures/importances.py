@@ -28,6 +28,7 @@ from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedErr
 from clarysage.execution.observers import say_what
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
+from clarysage.losses.choice import is_several, several_in_words
 from clarysage.models import Predictor
 from clarysage.models.learners import check_learner, learner_for_refits
 from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
@@ -171,8 +172,13 @@ def importances(
     >>> found["sage"].top(1)
     ['x0']
     """
-    if isinstance(loss, (list, tuple)):
-        raise InputError("loss", got=f"{len(loss)} losses", wanted="one", hint="a call for each loss")
+    if is_several(loss):
+        raise InputError(
+            "loss",
+            got=f"{len(loss)} losses" if isinstance(loss, (list, tuple)) else several_in_words(loss),
+            wanted="one",
+            hint="a call for each loss",
+        )
     if learner is not None:
         check_learner(learner)
     removal = options.get("removal", "marginal")

@@ -21,7 +21,7 @@ from clarysage._measures.problem import Problem
 from clarysage._measures.run import Runner, rules_of, single_or_list
 from clarysage._measures.shap_package import NotForShapError, tree_solution
 from clarysage.catalogue import METHODS
-from clarysage.errors import Call, InputError, Note, Set
+from clarysage.errors import Call, InputError, Note, PythonOnly, Set
 from clarysage.estimators import ClosedFormValues, Exact, as_estimator, choose, chosen_note
 from clarysage.estimators.absolute import Absolute
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
@@ -136,6 +136,9 @@ def mean_loss_shap(
         )
     problem = Problem.of(model, X, y, run=run, **runner.with_seed(data))
     v, notes = problem.game(loss)
+    if v.loss_weights.ndim > 1:
+        hint = PythonOnly("the rows of per_example that are of each class")
+        raise InputError("loss", got="a loss of each class", wanted="a loss of all examples", hint=hint)
     estimator, why = estimator_for(v, method, runner.remaining(runner.rules), walks)
     notes += [*v.remarks, *why, *about_manifold(v, problem, run, estimator, runner.rules)]
 

@@ -31,6 +31,7 @@ from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, str
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.estimate import Estimate
 from clarysage.losses.choice import is_auto, makes_shapley_effects, note_on_choice
+from clarysage.losses.terms import PerClass, PerTarget
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import GroupsLike, Removal, RemovalLike, RestrictedModel, TableLike
@@ -176,7 +177,8 @@ class Problem:
             )
             notes = about_loss(loss, v)
         elif makes_shapley_effects(loss):
-            v = sensitivity(self.restricted, self.X, players=players, sample_weight=weight, codes=codes)
+            v = sensitivity(self.restricted, self.X, players=players, loss=loss, sample_weight=weight, codes=codes)
+            notes = about_loss(loss, v) if len(v.losses) > 1 or v.losses[0].name != "squared error" else []
         else:
             raise InputError(
                 "loss",
@@ -227,6 +229,7 @@ class Problem:
 
 def about_loss(loss: Any, v: PredictivePower) -> list[Note | str]:
     """Returns a note on the loss of a game if it was chosen."""
+    loss = loss.loss if isinstance(loss, (PerClass, PerTarget)) else loss
     return [note_on_choice(v.losses[0], v.restricted.facts)] if is_auto(loss) else []
 
 

@@ -18,6 +18,7 @@ from clarysage.execution.observers import observer_of
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import LIMITS, Budget, Converged, Deadline, convergence_rule
+from clarysage.losses.choice import is_several
 from clarysage.protocols import Estimator, Executor, Game, Rule
 
 Result = TypeVar("Result")
@@ -125,7 +126,7 @@ def about_deadline(run: Run) -> list[Note]:
 
 def single_or_list(explanations: list[Result], loss: object) -> Result | list[Result]:
     """Returns the list of explanations if the user gave a list of losses, and the only explanation if not."""
-    return explanations if isinstance(loss, (list, tuple)) else explanations[0]
+    return explanations if is_several(loss) else explanations[0]
 
 
 def chosen_estimator(method: Any, game: Game, rules: Sequence[Rule]) -> tuple[Estimator[Any], list[Note]]:

@@ -10,7 +10,7 @@ A. B. Owen (2014). Sobol' indices and Shapley value. SIAM/ASA Journal on Uncerta
 from __future__ import annotations
 
 import time
-from typing import Unpack, overload
+from typing import Literal, Unpack, overload
 
 from clarysage._measures.examples import without_target
 from clarysage._measures.explanations import with_sample_size_note
@@ -22,6 +22,7 @@ from clarysage.errors import Note, Set
 from clarysage.estimators import SurrogateWalks
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate
+from clarysage.losses.choice import of_each_part
 from clarysage.protocols import (
     LossLike,
     LossList,
@@ -47,6 +48,8 @@ def sage(
     y: TargetLike | None = ...,
     *,
     loss: LossList,
+    per_class: bool = ...,
+    per_target: bool = ...,
     method: MethodLike = ...,
     **options: Unpack[SharedOptions],
 ) -> list[Explanation]: ...
@@ -59,6 +62,36 @@ def sage(
     y: TargetLike | None = ...,
     *,
     loss: LossLike = ...,
+    per_class: Literal[True],
+    per_target: bool = ...,
+    method: MethodLike = ...,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def sage(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    per_class: bool = ...,
+    per_target: Literal[True],
+    method: MethodLike = ...,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def sage(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    per_class: Literal[False] = ...,
+    per_target: Literal[False] = ...,
     method: MethodLike = ...,
     **options: Unpack[SharedOptions],
 ) -> Explanation: ...
@@ -71,6 +104,8 @@ def sage(
     y: TargetLike | None = None,
     *,
     loss: LossLike | LossList = "auto",
+    per_class: bool = False,
+    per_target: bool = False,
     method: MethodLike = "auto",
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
@@ -83,10 +118,14 @@ def sage(
         the model's output instead (Shapley effects), without labels. X is a table in memory or on disk: the path of a
         Parquet file, of a folder of them or of an Arrow file, a list of Parquet files, or a dataset or file of pyarrow.
         Of a table on disk only the sampled rows are read. If columns have names, y may be the name of one
+    per_class : return a list with an explanation for each class: of the mean loss of its examples. Weighted by the
+        shares of the classes, their values add up to those of all examples
+    per_target : return a list with an explanation for each target of a multi-output model: of the loss of this target
+        (without y, of the variance of this output). Their values add up to those of the sum of the losses
 
     Returns
     -------
-    Explanation, or a list of them for a list of losses
+    Explanation, or a list of them for a list of losses, ``per_class`` or ``per_target``
 
     Notes
     -----
@@ -113,6 +152,7 @@ def sage(
     >>> explanation.top(2)
     ['x0', 'x1']
     """
+    loss = of_each_part(loss, per_class=per_class, per_target=per_target)
     data, run = split_options(options)
     runner = Runner.of(run)
     problem = Problem.of(model, X, y, run=run, **runner.with_seed(data))

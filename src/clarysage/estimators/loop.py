@@ -34,6 +34,7 @@ from clarysage.protocols import (
     Rule,
     SelfMatched,
     SubsampledWalks,
+    WeighsByLoss,
     ability,
 )
 
@@ -292,8 +293,9 @@ def _with_targets(estimator: Estimator[Any], game: Game, state: Any) -> Estimate
     components = None if decomposed is None else decomposed.components(game, state)
     if components is None:
         return result
-    is_positive = game.weights > 0
-    weights, self_match = game.weights[is_positive], None if matched is None else matched.self_match
+    is_positive, by_loss = game.weights > 0, ability(game, WeighsByLoss)
+    weights = (game.weights if by_loss is None else by_loss.loss_weights)[is_positive]
+    self_match = None if matched is None else matched.self_match
     self_match = None if self_match is None else self_match[is_positive]
     sampled = Sampled(weights, _background_weights(game, components), self_match)
     return replace(

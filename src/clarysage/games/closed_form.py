@@ -24,7 +24,7 @@ from itertools import product
 import numpy as np
 
 from clarysage.coalitions import shapley_values
-from clarysage.games.additive import Additive
+from clarysage.games.additive import Additive, in_units
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.protocols import (
     ClosedFormBatch,
@@ -36,6 +36,7 @@ from clarysage.protocols import (
     SelfMatched,
     SubsampledWalks,
     ability,
+    units_of,
 )
 from clarysage.structure.base import mean_predictions
 from clarysage.structure.moebius import Expansion, Terms
@@ -96,7 +97,7 @@ def closed_form_of(game: ModelGame) -> AnalyticForm | None:
 class Products:
     r"""Values under squared error of f_S = sum_{A within S} a_A.
 
-    For each example and output,
+    For each example and output, in the units (K,) of the loss,
 
     .. math:: \phi_i = 2 (y - a_\emptyset) \sum_{A \ni i} \frac{a_A}{|A|}
         - \sum_{A, B \neq \emptyset: i \in A \cup B} \frac{a_A a_B}{|A \cup B|}
@@ -109,13 +110,21 @@ class Products:
     native: KnownStructure
     X: np.ndarray
     targets: tuple[np.ndarray, ...]
+    units: tuple[np.ndarray, ...]
     weights: np.ndarray
 
     def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
         terms = self.terms(self.native.represent(self.X[examples])[0])
         nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, M, K)
-        products = np.sum([self._products(a[:, :, k]) for k in range(a.shape[2])], axis=0)
-        parts = np.stack([self._alone(a, target[examples] - nothing) - products for target in self.targets], axis=1)
+        products = np.array([self._products(a[:, :, k]) for k in range(a.shape[2])])  # (K, n, p)
+        parts = np.stack(
+            [
+                self._alone(*in_units(unit, a, target[examples] - nothing))
+                - (products / unit[:, None, None] ** 2).sum(axis=0)
+                for target, unit in zip(self.targets, self.units, strict=True)
+            ],
+            axis=1,
+        )
         parts *= self.weights[examples][:, None, None]
         return ClosedFormBatch(parts.sum(axis=0), parts)
 
@@ -271,7 +280,8 @@ def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> A
     terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
     if terms is None:
         return None
-    data = (native, game.X, game.targets, game.weights)
+    units = tuple(units_of(loss, k) for loss in game.losses)
+    data = (native, game.X, game.targets, units, game.weights)
     if parts.representation.is_linear:
         at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
         seconds = game.X.size * k * OF_ENTRY

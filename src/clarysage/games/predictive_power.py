@@ -18,10 +18,11 @@ from clarysage.games.closed_form import closed_form_of
 from clarysage.games.coalition_value import coalition_value
 from clarysage.games.proxy_model import ProxyModel, Remainder
 from clarysage.games.subsampled import SubsampledPower
-from clarysage.losses.choice import as_losses, check_predicts_response
+from clarysage.losses.choice import Fit, as_losses, check_predicts_response
 from clarysage.losses.class_order import about_classes
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.losses.regression import Output
+from clarysage.losses.terms import about_targets, row_weights
 from clarysage.players import Players
 from clarysage.protocols import (
     ClosedForm,
@@ -33,6 +34,7 @@ from clarysage.protocols import (
     Loss,
     LossLike,
     LossList,
+    ModelFacts,
     RestrictedModel,
     SubsampledGame,
     SubsampledWalks,
@@ -43,7 +45,7 @@ from clarysage.protocols import (
 )
 from clarysage.removal.background import bits
 from clarysage.removal.restricted.prefixes import WORTH_A_SEARCH
-from clarysage.tables import read_target, read_weights
+from clarysage.tables import read_target, read_weights, target_names
 
 PAIRS_TO_COMPARE = 64  # of an example and a background row, to see how many of their cells differ
 FIRST_EXAMPLES = 16  # examples whose outputs show which kind of outputs the model has
@@ -118,8 +120,9 @@ class PredictivePower:
         response = None if y is None else read_target(y, X, len(rows))
         _announce(restricted, rows)
         f, outputs = restricted.facts, restricted.full(rows)
+        facts = f if y is not None else ModelFacts("regression")
         response = outputs if response is None else response
-        losses = as_losses(loss, f, outputs, response)
+        losses = as_losses(loss, Fit(facts, outputs, response, weights, target_names(y)))
         if y is not None:
             check_predicts_response(f.task, losses)
         for each in losses:
@@ -129,9 +132,17 @@ class PredictivePower:
         if response.ndim == 1 and any(loss.task == "classification" for loss in losses):
             remarks += tuple(about_classes(f.classes, response, outputs))
         f_S = restricted.guarded((SameWidth(outputs.shape[1]), *(each.check for each in losses)))
-        ends = _ends(losses, targets, f_S.empty(), outputs)
+        nothing = f_S.empty()
+        if response.ndim == 2:
+            remarks += tuple(about_targets(losses, targets, nothing, weights, target_names(y)))
+        ends = _ends(losses, targets, nothing, outputs)
         players = players or Players.of(f_S.schema.names)
         return cls(f_S, losses, players, rows, targets, weights, outputs, ends, remarks)
+
+    @cached_property
+    def loss_weights(self) -> np.ndarray:
+        """Weights of the examples in the mean of each loss, (N,) if they are the same for all, else (N, L)."""
+        return row_weights(self.losses, self.targets, self.weights)
 
     @property
     def power(self) -> PredictivePower:
@@ -256,6 +267,7 @@ def sensitivity(
     X: TableLike,
     *,
     players: Players | None = None,
+    loss: LossLike | LossList = "squared error",
     sample_weight: WeightsLike | None = None,
     codes: np.ndarray | None = None,
 ) -> PredictivePower:
@@ -264,11 +276,10 @@ def sensitivity(
     .. math:: w_f(S) = Var(E[f(X) | X_S])
 
     It is v_f with Y = f(X) and squared error (paper, supplement on function sensitivity): no labels are needed, and the
-    total is the variance of the output, summed over outputs. ``codes`` are as in :meth:`PredictivePower.of`.
+    total is the variance of the output, summed over outputs. ``codes`` are as in :meth:`PredictivePower.of`. ``loss``
+    is "auto" for outputs in different units, or a loss of degree 2.
     """
-    return PredictivePower.of(
-        restricted, "squared error", X, None, players=players, sample_weight=sample_weight, codes=codes
-    )
+    return PredictivePower.of(restricted, loss, X, None, players=players, sample_weight=sample_weight, codes=codes)
 
 
 def pointwise(

@@ -95,6 +95,11 @@ class SingleDraws:
     def floor(self) -> np.ndarray:
         return self.power.floor
 
+    @property
+    def loss_weights(self) -> np.ndarray:
+        """Weights of the examples in the mean of each loss, (N,) if they are the same for all, else (N, L)."""
+        return self.power.loss_weights
+
     def __conform__(self, kind: type[Kind]) -> object:
         """Returns the measured speed of the model."""
         return ability(self.power, Pace) if kind is Pace else None

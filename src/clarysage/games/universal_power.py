@@ -24,10 +24,12 @@ from clarysage._utils.pace import Pace
 from clarysage.coalitions import distinct
 from clarysage.errors import InputError, ModelError
 from clarysage.games.refits import Refits
-from clarysage.losses.choice import as_losses, check_predicts_response
+from clarysage.losses.choice import Fit, as_losses, check_predicts_response
+from clarysage.losses.terms import row_weights
 from clarysage.models import Predictor
 from clarysage.players import Players
 from clarysage.protocols import Executor, Kind, Loss, ModelFacts
+from clarysage.tables import target_names
 
 CERTAIN = 0.5  # share of the coalitions of the first draws that no other of them has, at least
 
@@ -106,20 +108,21 @@ class UniversalPower:
         began = time.monotonic()
         f, outputs = _fitted_on_all(refits)
         seconds = time.monotonic() - began
-        losses = as_losses(loss, f.facts, outputs, refits.y[refits.design.examples])
+        examples = refits.design.examples
+        weights = refits.weights_of(examples)
+        weights = np.asarray(weights / weights.sum())
+        losses = as_losses(loss, Fit(f.facts, outputs, refits.y[examples], weights, target_names(y)))
         check_predicts_response(f.task, losses)
         for each in losses:
             each.check(outputs)
         all_outputs = np.resize(outputs, (len(refits.y), outputs.shape[1]))  # only their shape matters
         targets = tuple(each.encode(refits.y, refits.classes, all_outputs) for each in losses)
-        examples = refits.design.examples
-        weights = refits.weights_of(examples)
         game = cls(
             refits=refits,
             losses=losses,
             players=players or Players.of(refits.schema.names),
             targets=tuple(target[examples] for target in targets),
-            example_weights=np.asarray(weights / weights.sum()),
+            example_weights=weights,
             empty_payoffs=np.column_stack(
                 [
                     _payoffs_of_constant(refits, each, target, outputs.shape[1])
@@ -154,6 +157,11 @@ class UniversalPower:
     @cached_property
     def weights(self) -> np.ndarray:
         return np.ones(1) if self.is_together else self.example_weights
+
+    @cached_property
+    def loss_weights(self) -> np.ndarray:
+        """Weights of the examples in the mean of each loss, (N,) if they are the same for all, else (N, L)."""
+        return self.weights if self.is_together else row_weights(self.losses, self.targets, self.weights)
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:

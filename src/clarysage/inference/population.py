@@ -51,7 +51,7 @@ class Sampled:
 
     Attributes
     ----------
-    weights : (N,) of examples of positive weight, which add up to one
+    weights : (N,) of examples of positive weight, which add up to one; or (N, L) in the mean of each loss
     background_weights : (m,) of background rows, which add up to one
     self_match : (N,) the background row that each of these examples is, -1 for none; None where none is one
     """
@@ -103,7 +103,8 @@ def about_rows(
     variance that contributions do not show.
     """
     zero, sampled = np.zeros((1, len(values))), Sampled(weights, np.ones(1))
-    components = VarianceComponents(contributions[:, None], zero, zero + residual, len(contributions) - 1.0)
+    dof = np.count_nonzero(weights) - 1.0
+    components = VarianceComponents(contributions[:, None], zero, zero + residual, dof)
     rows = targets(Estimated(values[None], zero, np.ones_like(zero)), components, sampled).get("rows")
     return None if rows is None else rows.map(lambda array: array[0])
 
@@ -112,8 +113,10 @@ def _over_rows(estimated: Estimated, components: VarianceComponents, weights: np
     dof = np.full(estimated.values.shape, max(1.0, components.dof))
     if components.contributions is None:
         return Estimated(estimated.values, estimated.variance + components.between, dof)
-    n, squares = len(components.contributions), _centred(components.contributions, weights) ** 2
-    variance = squares.sum(axis=0) * (n / max(1, n - 1)) + components.residual
+    n, squares = np.atleast_1d((weights > 0).sum(axis=0))[:, None], _centred(components.contributions, weights) ** 2
+    if weights.ndim > 1:
+        dof = np.minimum(dof, np.maximum(1.0, n - 1.0))
+    variance = squares.sum(axis=0) * (n / np.maximum(1, n - 1)) + components.residual
     effective = satterthwaite(squares.sum(axis=0), satterthwaite_term(squares, 1.0).sum(axis=0), unknown=dof)
     dof = np.minimum(dof, np.maximum(effective, FEWEST))
     return Estimated(estimated.values, np.maximum(variance, estimated.variance), dof)
@@ -153,15 +156,19 @@ def skewness(contributions: np.ndarray | None, weights: np.ndarray, variance: np
 
 def _centred(contributions: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns contributions (N, L, p) minus their expectation, the value times the weight of the example."""
-    return np.asarray(contributions - weights[:, None, None] * contributions.sum(axis=0))
+    by_loss = weights[:, None, None] if weights.ndim == 1 else weights[:, :, None]
+    return np.asarray(contributions - by_loss * contributions.sum(axis=0))
 
 
 def leverage(contributions: np.ndarray | None, weights: np.ndarray) -> np.ndarray | None:
     """Returns leverage (2, L, p): shares of variance and of values from the 1 % of examples that deviate most."""
     if contributions is None:
         return None
+    if weights.ndim > 1:
+        by_loss = [leverage(contributions[:, [loss]], of_loss) for loss, of_loss in enumerate(weights.T)]
+        return np.concatenate([shares for shares in by_loss if shares is not None], axis=1)
     squares = _centred(contributions, weights) ** 2
-    heaviest = np.argsort(-squares, axis=0, kind="stable")[: max(1, len(squares) // 100)]
+    heaviest = np.argsort(-squares, axis=0, kind="stable")[: max(1, np.count_nonzero(weights) // 100)]
     spread = squares.sum(axis=0)
     is_positive = spread > ROUNDING**2 * spread.max(axis=1, keepdims=True)  # else there is only rounding
     shares = []

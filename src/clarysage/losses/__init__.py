@@ -11,6 +11,7 @@ from clarysage.losses.margins import Hinge
 from clarysage.losses.multilabel import MultiLabel
 from clarysage.losses.regression import AbsoluteError, SquaredError
 from clarysage.losses.robust import Huber, LogCosh, Pinball
+from clarysage.losses.terms import PerClass, PerTarget
 
 __all__ = [
     "LOSSES",
@@ -23,6 +24,8 @@ __all__ = [
     "Huber",
     "LogCosh",
     "MultiLabel",
+    "PerClass",
+    "PerTarget",
     "Pinball",
     "PoissonDeviance",
     "SquaredError",

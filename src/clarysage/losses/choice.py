@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,17 @@ from clarysage.losses.classification import (
 )
 from clarysage.losses.custom import CustomLoss
 from clarysage.losses.multilabel import MultiLabel
+from clarysage.losses.regression import SquaredError
 from clarysage.losses.scikit_learn import metric_of
+from clarysage.losses.terms import (
+    EACH_TARGET,
+    LossTerm,
+    PerClass,
+    PerTarget,
+    class_terms,
+    scale_of_targets,
+    target_terms,
+)
 from clarysage.protocols import Loss, ModelFacts, ability
 
 MEMBERS = ("name", "task", "degree", "debiasing", "ceiling", "encode", "check", "best_constant")
@@ -70,17 +80,71 @@ def is_auto(loss: Any) -> bool:
 
 def makes_shapley_effects(loss: Any) -> bool:
     """Tells whether a loss can be used without y, with the model's outputs as the response: degree 2, or "auto"."""
-    return is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2)
+    if isinstance(loss, PerTarget):
+        return makes_shapley_effects(loss.loss)
+    return is_auto(loss) or (not is_several(loss) and as_loss(loss).degree == 2)
 
 
-def as_losses(loss: Any, facts: ModelFacts, outputs: np.ndarray, y: np.ndarray) -> tuple[Loss, ...]:
-    """Returns one loss or several as objects; "auto" is replaced by the loss that suits the model."""
-    given = loss_for(facts, outputs, y) if is_auto(loss) else loss
-    each_given = given if isinstance(given, (list, tuple)) else [given]
-    losses = tuple(_with_floor(as_loss(each), facts.floor) for each in each_given)
+def is_several(loss: Any) -> bool:
+    """Tells whether a user asks for a list of explanations: by a list of losses, or for each class or target."""
+    return isinstance(loss, (list, tuple, PerClass, PerTarget))
+
+
+def several_in_words(loss: Any) -> str:
+    """Returns what a user gave that stands for several losses, for an error where only one is possible."""
+    return f"a list of {len(loss)}" if isinstance(loss, (list, tuple)) else f"a loss of each {loss.part}"
+
+
+def of_each_part(loss: Any, *, per_class: bool, per_target: bool) -> Any:
+    """Returns a loss of each class, or of each target, if the user asks for it."""
+    if per_class and per_target:
+        raise InputError("per_class", got="per_class and per_target", wanted="one of the two")
+    if per_class:
+        return PerClass(loss)
+    return PerTarget(loss) if per_target else loss
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model and data that losses are chosen for: facts about the model, its outputs (N, k), responses and weights.
+
+    Attributes
+    ----------
+    names : of the columns of y, None if they have none
+    """
+
+    facts: ModelFacts
+    outputs: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    names: Sequence[str] | None = None
+
+    def losses(self, loss: Any) -> list[Loss]:
+        """Returns one loss or several as objects; "auto" is replaced by the loss that suits the model."""
+        if isinstance(loss, (list, tuple)):
+            return [chosen for each in loss for chosen in self.losses(each)]
+        if isinstance(loss, PerClass):
+            of_class = (self.facts.classes, self.outputs, self.weights)
+            return [term for each in self.losses(loss.loss) for term in class_terms(each, self.y, *of_class)]
+        if isinstance(loss, PerTarget):
+            given = self._chosen() if is_auto(loss.loss) else loss.loss
+            return [term for each in self.losses(given) for term in target_terms(each, self.outputs, self.names)]
+        if not is_auto(loss):
+            return [_with_floor(as_loss(loss), self.facts.floor)]
+        scale = scale_of_targets(self.y, self.weights)
+        chosen = self._chosen()
+        return self.losses(SquaredError(scale) if chosen == "squared error" and scale is not None else chosen)
+
+    def _chosen(self) -> str:
+        return loss_for(self.facts, self.outputs, self.y)
+
+
+def as_losses(loss: Any, fit: Fit) -> tuple[Loss, ...]:
+    """Returns one loss or several as objects, for a model and data; "auto" is replaced by the loss that suits them."""
+    losses = tuple(fit.losses(loss))
     if not losses:
         raise InputError("loss", got="an empty list", wanted="one loss or more")
-    if facts.hard and any(isinstance(each, CrossEntropy) for each in losses):
+    if fit.facts.hard and any(isinstance(each, CrossEntropy) for each in losses):
         raise labels_instead_of_probabilities("a classifier that predicts labels")
     return losses
 
@@ -149,7 +213,14 @@ def loss_for(facts: ModelFacts, outputs: np.ndarray, y: np.ndarray) -> str:
 
 def note_on_choice(loss: Loss, facts: ModelFacts, fitted: str = "model") -> Note:
     """Returns a note on a loss that was chosen for a fitted model: a warning, if it is not the model's objective."""
+    loss = loss.loss if isinstance(loss, LossTerm) else loss
     choice, objective = f"Loss {loss.name!r} was chosen for this {fitted}", facts.objective
+    if isinstance(loss, SquaredError) and loss.scale is not None:
+        reason = "it divides errors of each target by its standard deviation, since one would hide the others in a sum."
+        sum_of_errors = Set("loss", "squared error")
+        return Note(
+            [f"{choice}: {reason} For the sum, use ", sum_of_errors, "; for each target by itself, ", EACH_TARGET, "."]
+        )
     if objective is None:
         return Note(f"{choice}.")
     if facts.hard:

@@ -165,10 +165,12 @@ class UnbiasedSquare:
 
     .. math:: E[(\bar a - y)^2 - \widehat{Var}(\bar a)] = (\bar f_m - y)^2
 
-    With ``of_two`` only the second of two classes counts, as in the Brier score.
+    With ``of_two`` only the second of two classes counts, as in the Brier score. With ``scale`` errors are divided by a
+    number for each output.
     """
 
     of_two: bool = False
+    scale: tuple[float, ...] | None = None
     is_unbiased: bool = True
     error_grows_with_loss: bool = False
     rows: int = 4
@@ -177,7 +179,7 @@ class UnbiasedSquare:
         return None
 
     def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        gap = self._counted(estimate.variance).sum(axis=-1)
+        gap = self._counted(estimate.variance, power=2).sum(axis=-1)
         return np.asarray(loss(estimate.adjusted, target) - gap)
 
     @property
@@ -185,7 +187,7 @@ class UnbiasedSquare:
         return True
 
     def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        return np.asarray(self._counted(variance).sum(axis=-1))
+        return np.asarray(self._counted(variance, power=2).sum(axis=-1))
 
     def derivative(
         self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, step_size: np.ndarray
@@ -193,8 +195,11 @@ class UnbiasedSquare:
         error = self._counted(estimate.adjusted) - self._counted(target)
         return np.asarray(2 * (error * self._counted(direction)).sum(axis=-1))
 
-    def _counted(self, by_output: np.ndarray) -> np.ndarray:
-        return by_output[..., -1:] if self.of_two and by_output.shape[-1] == 2 else by_output
+    def _counted(self, by_output: np.ndarray, power: int = 1) -> np.ndarray:
+        """Returns the outputs that count, divided by a power of their scale."""
+        if self.of_two and by_output.shape[-1] == 2:
+            return by_output[..., -1:]
+        return by_output if self.scale is None else np.asarray(by_output / np.array(self.scale) ** power)
 
 
 @dataclass(frozen=True)

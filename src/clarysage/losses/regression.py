@@ -19,16 +19,61 @@ ROUNDING = 1e-12  # rounding error of a share of the total weight
 
 @dataclass(frozen=True)
 class SquaredError:
-    """Squared error (prediction - y)^2, summed over the outputs of a multi-output model."""
+    """Squared error (prediction - y)^2, summed over the outputs of a multi-output model.
 
-    name: str = "squared error"
-    ceiling: float = math.inf
+    Targets in different units have sums without a meaning, in which the one with the largest numbers hides the others.
+    With ``scale``, the errors of each output are divided by a number of their own, such as the standard deviation of
+    the target.
+
+    Examples
+    --------
+    >>> prediction, y = np.array([[1.0, 500.0]]), np.array([[3.0, 700.0]])
+    >>> SquaredError()(prediction, y), SquaredError(scale=(2.0, 100.0))(prediction, y)
+    (array([40004.]), array([5.]))
+    """
+
+    scale: float | tuple[float, ...] | None = None
+    ceiling: ClassVar[float] = math.inf
     task: ClassVar[LossTask] = "regression"
     degree: ClassVar[int | None] = 2
-    debiasing: ClassVar[Debiasing] = UnbiasedSquare()
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and not all(0 < number < math.inf for number in self.numbers):
+            raise InputError("scale", got=repr(self.scale), wanted="positive numbers, one for each output")
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers that errors are divided by: one for all outputs, or one for each."""
+        if self.scale is None:
+            return (1.0,)
+        return self.scale if isinstance(self.scale, tuple) else (self.scale,)
+
+    @property
+    def name(self) -> str:
+        if self.scale is None:
+            return "squared error"
+        return f"squared error({', '.join(repr(float(number)) for number in self.numbers)})"
+
+    @property
+    def debiasing(self) -> Debiasing:
+        return UnbiasedSquare(scale=None if self.scale is None else self.numbers)
+
+    def units(self, outputs: int) -> np.ndarray:
+        """Returns the numbers (k,) that errors are divided by."""
+        return np.broadcast_to(self.numbers, outputs).astype(np.float64)
+
+    def of_output(self, output: int) -> SquaredError:
+        """Returns the loss of a single output."""
+        return self if len(self.numbers) == 1 else SquaredError(self.numbers[output])
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = numeric_target(y, outputs, self.name)
+        if len(self.numbers) not in (1, outputs.shape[1]):
+            raise InputError(
+                "scale",
+                got=f"{len(self.numbers)} numbers",
+                wanted=f"one for each of {outputs.shape[1]} outputs",
+            )
         largest = max(np.abs(target).max(), np.abs(outputs).max())
         if 0 < largest < 1 / LARGEST:
             raise InputError(
@@ -44,7 +89,8 @@ class SquaredError:
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
-            return moderate(np.asarray(((prediction - target) ** 2).sum(axis=-1)), self.name)
+            error = prediction - target if self.scale is None else (prediction - target) / self.numbers
+            return moderate(np.asarray((error**2).sum(axis=-1)), self.name)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
         """Returns the weighted mean."""

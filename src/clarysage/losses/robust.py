@@ -57,6 +57,10 @@ class Pinball:
         """The levels of the quantiles: one for all outputs, or one for each."""
         return self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
 
+    def of_output(self, output: int) -> Pinball:
+        """Returns the loss of a single output."""
+        return self if len(self.levels) == 1 else Pinball(self.levels[output])
+
     @property
     def name(self) -> str:
         if isinstance(self.alpha, tuple):

@@ -24,7 +24,7 @@ from clarysage.execution.observers import say_what
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.losses import as_loss
-from clarysage.losses.choice import is_auto
+from clarysage.losses.choice import is_auto, is_several, several_in_words
 from clarysage.losses.classification import presumed_classes
 from clarysage.models import as_predictor
 from clarysage.monitoring.data import (
@@ -281,10 +281,9 @@ def _without_slicing_column(by: Any, shifts: tuple[tuple[Shift, ...], ...]) -> t
 
 
 def _check_loss(loss: Any) -> None:
-    if isinstance(loss, (list, tuple)):
-        raise InputError(
-            "loss", got=f"a list of {len(loss)}", wanted="one loss to watch", hint=Set("loss", "cross entropy")
-        )
+    if is_several(loss):
+        got = several_in_words(loss)
+        raise InputError("loss", got=got, wanted="one loss to watch", hint=Set("loss", "cross entropy"))
 
 
 def _check_background_rows(rows: Any, removal: RemovalLike) -> None:

@@ -73,8 +73,18 @@ from clarysage.protocols.games import (
     SubsampledGame,
     SubsampledWalks,
     Walks,
+    WeighsByLoss,
 )
-from clarysage.protocols.models import CodePredictor, Loss, LossTask, ModelFacts, Objective, OutputLoss
+from clarysage.protocols.models import (
+    CodePredictor,
+    HasUnits,
+    Loss,
+    LossTask,
+    ModelFacts,
+    Objective,
+    OutputLoss,
+    units_of,
+)
 from clarysage.protocols.removal import (
     Check,
     ConditionalRows,
@@ -122,6 +132,7 @@ __all__ = [
     "HasSchema",
     "HasShape",
     "HasStates",
+    "HasUnits",
     "HoldsExamples",
     "HybridRows",
     "Influence",
@@ -170,8 +181,10 @@ __all__ = [
     "Task",
     "VisitsInPasses",
     "Walks",
+    "WeighsByLoss",
     "WeightsLike",
     "ability",
     "gives_ability",
+    "units_of",
     "unlimited_time",
 ]

@@ -27,13 +27,23 @@ class HasSchema(Protocol):
     def schema(self) -> Any: ...
 
 
+class LossOfParts(Protocol):
+    """A loss of each class or of each target by itself, which stands for a list of losses."""
+
+    @property
+    def part(self) -> str: ...
+
+    @property
+    def loss(self) -> Any: ...
+
+
 # models have no common type: the adapters find out at run time
 ModelLike: TypeAlias = object
 TableLike: TypeAlias = HasShape | HasSchema | Sequence[Any] | str | os.PathLike[str]
 TargetLike: TypeAlias = Iterable[Any] | str
 WeightsLike: TypeAlias = Iterable[Any] | str
 LossLike: TypeAlias = str | Loss | Callable[..., Any]
-LossList: TypeAlias = list[str] | list[LossLike] | tuple[LossLike, ...]
+LossList: TypeAlias = list[str] | list[LossLike] | tuple[LossLike, ...] | LossOfParts
 RemovalLike: TypeAlias = str | Removal
 MethodLike: TypeAlias = str | Estimator[Any] | type
 GroupsLike: TypeAlias = Mapping[str, Sequence[Any]]

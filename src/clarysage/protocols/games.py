@@ -20,7 +20,7 @@ class Game(Protocol):
 
     Optional abilities (:func:`ability`): :class:`SubsampledWalks` and :class:`SubsampledGame`, :class:`ClosedForm`,
     :class:`SplitsBySurrogate`, :class:`CoalitionValues`, :class:`LearnsCoalitions`, :class:`SingleDrawGame`,
-    :class:`SelfMatched`, :class:`Batched`, :class:`NamedPlayers`, :class:`HasLosses`.
+    :class:`SelfMatched`, :class:`WeighsByLoss`, :class:`Batched`, :class:`NamedPlayers`, :class:`HasLosses`.
     """
 
     @property
@@ -95,6 +95,15 @@ class HasLosses(Protocol):
 
     @property
     def losses(self) -> tuple[Loss, ...]: ...
+
+
+class WeighsByLoss(Protocol):
+    """A game with losses that are means over different examples, such as those of one class each."""
+
+    @property
+    def loss_weights(self) -> np.ndarray:
+        """Weights of the examples in the mean of each loss, (N,) if they are the same for all, else (N, L)."""
+        ...
 
 
 class Batched(Protocol):

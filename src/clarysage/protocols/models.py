@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from clarysage.protocols.abilities import ability
 from clarysage.tables import Schema
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Loss(Protocol):
     def degree(self) -> int | None:
         """Degree in the prediction: 1 for minus one output, 2 for the sum of (prediction - target)^2, None for others.
 
+        Squared errors in other units have the ability :class:`HasUnits`.
         Games have closed forms for models of known structure under losses of degree 1 and 2.
         """
         ...
@@ -61,6 +63,20 @@ class Loss(Protocol):
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
         """Returns the constant prediction (k,) with the least mean loss; targets are encoded, k is ``outputs``."""
         ...
+
+
+class HasUnits(Protocol):
+    """A loss of degree 2 whose errors are divided by a number for each output before they are squared."""
+
+    def units(self, outputs: int) -> np.ndarray:
+        """Returns these numbers (k,)."""
+        ...
+
+
+def units_of(loss: Loss, outputs: int) -> np.ndarray:
+    """Returns the numbers (k,) that the errors of a loss of degree 2 are divided by; by default ones."""
+    in_units = ability(loss, HasUnits)
+    return np.ones(outputs) if in_units is None else in_units.units(outputs)
 
 
 class OutputLoss(Protocol):

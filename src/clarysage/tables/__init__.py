@@ -11,7 +11,7 @@ from clarysage.tables.containers import as_table, container_of, labels_of, rows_
 from clarysage.tables.on_disk import OnDiskTable, is_on_disk, open_on_disk
 from clarysage.tables.other_frames import about_conversion, check_order, in_memory
 from clarysage.tables.schema import EncodedTable, Schema, encode_together, schema_of
-from clarysage.tables.target import read_target, read_weights
+from clarysage.tables.target import read_target, read_weights, target_names
 
 __all__ = [
     "Categories",
@@ -32,4 +32,5 @@ __all__ = [
     "rows_of",
     "schema_of",
     "select_columns",
+    "target_names",
 ]

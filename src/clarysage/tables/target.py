@@ -49,6 +49,12 @@ def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
     return target
 
 
+def target_names(y: Any) -> tuple[str, ...] | None:
+    """Returns the names of the columns of y, if it is a table with several; else None."""
+    columns = getattr(y, "column_names", None) or getattr(y, "columns", None)  # of pyarrow; of other tables
+    return None if columns is None or len(columns) < 2 else tuple(map(str, columns))
+
+
 def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_weight", of: str = "X") -> np.ndarray:
     """Returns weights of the rows of a table, adding up to one, float64 (n,); equal ones for None."""
     if weights is None:
