@@ -60,6 +60,15 @@ class OutputFiles:
             if path.resolve() == other.resolve():
                 raise InputError(second, got=f"{other}, as for {first}", wanted="another file")
 
+    def with_suffix(self, suffix: str) -> OutputFiles:
+        """Returns the files of one of several results: the name of each gets a suffix."""
+
+        def renamed(path: Path | None) -> Path | None:
+            return None if path is None else path.with_name(f"{path.stem}-{suffix}{path.suffix}")
+
+        pictures = {option: renamed(path) for option, path in self.pictures.items()}
+        return OutputFiles(renamed(self.json_file), pictures, renamed(self.html))
+
     def write_and_print(
         self,
         result: Result,

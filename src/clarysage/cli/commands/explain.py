@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,8 @@ from clarysage.cli.options import (
     StoppingOptions,
     with_option_groups,
 )
-from clarysage.cli.output import OutputFiles, available_about, has_rows
+from clarysage.cli.output import STDOUT, OutputFiles, available_about, has_rows
+from clarysage.errors import InputError
 from clarysage.registry import normalised
 
 if TYPE_CHECKING:
@@ -49,6 +51,12 @@ def explain(
         ),
     ] = None,
     background: Background = None,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="One explanation for each class: of the mean loss of its rows.")
+    ] = False,
+    per_target: Annotated[
+        bool, typer.Option("--per-target", help="One explanation for each target, or output, of a multi-output model.")
+    ] = False,
     problem: ProblemOptions,
     method: Method = "auto",
     of_model: ModelOptions,
@@ -64,12 +72,16 @@ def explain(
     model as text; XGBoost and LightGBM models fitted on categories receive categories.
 
     Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 success, 1 error, 2 wrong
-    usage, 3 not converged or interrupted by Ctrl-C (the result is printed and written, too).
+    usage, 3 not converged or interrupted by Ctrl-C (the result is printed and written, too). With --per-class and
+    --per-target, names of files get the class or the target: out.json becomes out-setosa.json.
     """
     say = note_printer(console.quiet)
     output_files = OutputFiles(written.json_file, {"--plot": written.plot}, written.html)
     with handled_errors(say, debug=console.debug):
         settings = {**problem.settings, "method": normalised(method), **run.settings, **storage.settings}
+        is_of_parts = per_class or per_target
+        if is_of_parts:
+            settings |= {"per_class": per_class, "per_target": per_target}
         request = Request(
             model,
             data,
@@ -88,23 +100,43 @@ def explain(
             _check_files(output_files, [*request.inputs, console.config], storage.checkpoint, say)
             if written.about is not None:
                 check_about(written.about)
-            explanation = _explanation(request, say, progress=console.shows_progress)
-        about = available_about(explanation, written.about, say)
-        summary = explanation.summary(about=about, tests=written.tests)
-        rows = has_rows(explanation, written.rows, written.json_file, say)
-        output_files.write_and_print(explanation, say, top=written.top, summary=summary, rows=rows)
+            if is_of_parts and written.json_file == STDOUT:
+                raise InputError("--json", got="-", wanted="a file name, since there are several explanations")
+            explanations = _explanations(request, say, progress=console.shows_progress)
+        names, exit_code = [_part(explanation) for explanation in explanations], 0
+        for number, explanation in enumerate(explanations):
+            about = available_about(explanation, written.about, say)
+            summary = explanation.summary(about=about, tests=written.tests)
+            rows = has_rows(explanation, written.rows, written.json_file, say)
+            files = output_files
+            if is_of_parts:
+                is_unique = names.count(names[number]) == 1
+                files = output_files.with_suffix(names[number] if is_unique else f"{number}_{names[number]}")
+                files.check([*request.inputs, console.config])
+            try:
+                files.write_and_print(explanation, say, top=written.top, summary=summary, rows=rows)
+            except typer.Exit as ended:
+                exit_code = max(exit_code, ended.exit_code)
+        if exit_code:
+            raise typer.Exit(exit_code)
 
 
-def _explanation(request: Request, say: Say, *, progress: bool | None) -> Explanation:
-    """Reads the files of a request and explains the model."""
+def _part(explanation: Explanation) -> str:
+    """Returns the class or the target that an explanation is of, for names of files."""
+    part = explanation.provenance.get("class", explanation.provenance.get("target", explanation.loss))
+    return re.sub(r"[^\w-]+", "_", str(part))
+
+
+def _explanations(request: Request, say: Say, *, progress: bool | None) -> list[Explanation]:
+    """Reads the files of a request and explains the model, or each class or target by itself."""
     import clarysage as cs
 
     inputs = load_inputs(request, say)
     if request.target is None:
         say(SHAPLEY_EFFECTS)
     options = {"groups": inputs.groups, "rng": request.seed, "progress": progress, **request.settings}
-    explanation: Explanation = cs.sage(inputs.f, **inputs.tables, **options)
-    return explanation
+    result: Explanation | list[Explanation] = cs.sage(inputs.f, **inputs.tables, **options)
+    return result if isinstance(result, list) else [result]
 
 
 def _check_files(output_files: OutputFiles, inputs: Sequence[Path | None], checkpoint: Path | None, say: Say) -> None:
