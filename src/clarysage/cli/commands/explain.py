@@ -52,10 +52,20 @@ def explain(
     ] = None,
     background: Background = None,
     per_class: Annotated[
-        bool, typer.Option("--per-class", help="One explanation for each class: of the mean loss of its rows.")
+        bool,
+        typer.Option(
+            "--per-class/--no-per-class",
+            show_default=False,
+            help="One explanation for each class: of the mean loss of its rows.",
+        ),
     ] = False,
     per_target: Annotated[
-        bool, typer.Option("--per-target", help="One explanation for each target, or output, of a multi-output model.")
+        bool,
+        typer.Option(
+            "--per-target/--no-per-target",
+            show_default=False,
+            help="One explanation for each target, or output, of a multi-output model.",
+        ),
     ] = False,
     problem: ProblemOptions,
     method: Method = "auto",
