@@ -116,6 +116,12 @@ def test_labels_that_fit_the_outputs_only_if_counted_from_one_are_refused(data):
     assert cs.sage(cs.as_predictor(unused_last, classes=[1, 2, 3]), X, 1 + y, rng=0).values[0] > 0
 
 
+def test_labels_from_one_are_refused_only_by_clear_evidence(data):
+    X, y = data
+    explanation = cs.sage(unused_last, X[:12], 1 + y[:12], rng=0)
+    assert any("although y has no 0" in warning for warning in warnings_of(explanation))
+
+
 @pytest.mark.parametrize("loss", ["auto", "brier", "zero one", "cross entropy"])
 def test_a_class_of_y_without_any_probability_is_refused_if_classes_were_presumed(loss, data):
     X, y = data

@@ -268,7 +268,7 @@ def test_plot_method_draws_bars() -> None:
 def test_figure_grows_with_the_number_of_features() -> None:
     few, many = (bars(explain(np.arange(p) + 1.0), top=None).figure.get_size_inches() for p in (5, 50))
     assert many[1] > few[1] + 10
-    assert bars(explain(np.arange(50) + 1.0), orientation="vertical").figure.get_size_inches()[0] > 13
+    assert bars(explain(np.arange(50) + 1.0), orientation="vertical", top=None).figure.get_size_inches()[0] > 13
 
 
 LONG = (

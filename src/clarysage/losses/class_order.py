@@ -11,6 +11,7 @@ from clarysage.errors import ModelError, Note
 from clarysage.losses.classification import NAMED, are_probabilities, class_target, presumed_classes
 
 NO_PROBABILITY = 1e-6  # the largest probability of a class that is said to have none
+CLEAR, FEWEST = 4.0, 20  # standard errors, and rows, that refute the presumed classes; with less there is a warning
 
 
 def about_classes(classes: Sequence[Any] | None, y: np.ndarray, outputs: np.ndarray) -> list[Note | str]:
@@ -44,12 +45,13 @@ def about_classes(classes: Sequence[Any] | None, y: np.ndarray, outputs: np.ndar
             ]
         if classes is None and _may_count_from_one(names, target):
             rows = np.arange(len(target))
-            from_zero, from_one = (by_class[rows, numbers].mean() for numbers in (target, target - 1))
-            if from_one > from_zero:
+            from_zero, from_one = (by_class[rows, numbers] for numbers in (target, target - 1))
+            error = (from_one - from_zero).std() / np.sqrt(len(rows))
+            if len(rows) >= FEWEST and (from_one - from_zero).mean() > CLEAR * error:
                 raise _contradicted(
                     names,
-                    f"labels from 1, to which the outputs give a mean probability of {from_one:.2g} if they are of the "
-                    f"classes from 1 to {k}, and of {from_zero:.2g} if they are of the classes from 0 to {k - 1}",
+                    f"labels from 1, to which the outputs give a mean probability of {from_one.mean():.2g} if they are "
+                    f"of the classes from 1 to {k}, and of {from_zero.mean():.2g} if of those from 0 to {k - 1}",
                 )
     if classes is not None or (names == list(range(k)) and 0 in target):  # numbered from zero, as y shows
         return []
