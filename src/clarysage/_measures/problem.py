@@ -23,6 +23,7 @@ from clarysage._measures.options import Run
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprints_of, provenance_of
 from clarysage._measures.removal_choice import choose_removal
+from clarysage._measures.seen_rows import about_seen_rows
 from clarysage._measures.table import MEASURES
 from clarysage.catalogue import REMOVALS
 from clarysage.errors import Call, Either, InputError, Note, Or, Set
@@ -67,6 +68,7 @@ class Problem:
         ``members`` the names of their columns if the user made groups
     seed : the seed of all random streams
     notes : on the rows, the background and the removal
+    is_background_of_x : whether the background is X or a sample of it, since none was given
     removal_rows : the model rows that choosing a removal took
     source_rows : the number of rows that X was sampled from, None if all were taken
     """
@@ -81,6 +83,7 @@ class Problem:
     members: dict[str, list[str]] | None
     seed: int
     notes: tuple[Note | str, ...]
+    is_background_of_x: bool = False
     removal_rows: int = 0
     source_rows: int | None = None
 
@@ -148,6 +151,7 @@ class Problem:
             members=player_order.members,
             seed=seed,
             notes=(*examples.notes, *about_columns, *about_background, *about_removal),
+            is_background_of_x=source is not None,
             removal_rows=removal_rows,
             source_rows=examples.source_rows,
         )
@@ -218,7 +222,7 @@ class Problem:
             measure=measure,
             removal=self.removal_name,
             method=result.method or method,
-            notes=(*self.notes, *notes),
+            notes=(*self.notes, *about_seen_rows(self, v), *notes),
             provenance=provenance_of(self, v),
             headline=MEASURES[measure].headline,
             values_are=MEASURES[measure].values_are,

@@ -62,6 +62,14 @@ class HasObjective(Protocol):
         ...
 
 
+class HasTrainingRows(Protocol):
+    """A model that stores the rows it was fitted on, or some of them."""
+
+    def training_rows(self) -> np.ndarray | None:
+        """Returns these rows (n, D), as the model got them."""
+        ...
+
+
 @dataclass(frozen=True)
 class _ByFunction:
     """Adapter that calls a function ``(model, output) -> Predictor``."""

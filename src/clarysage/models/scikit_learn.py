@@ -61,6 +61,7 @@ LINKS: dict[str, Link] = {
 
 Value = TypeVar("Value")
 
+STORED_ROWS = ("_fit_X", "X_train_", "X_fit_", "support_vectors_")  # attributes with rows that a model was fitted on
 SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 ONE_EACH = ("OneVsRestClassifier", "OneVsOneClassifier", "MultiOutputRegressor", "MultiOutputClassifier")
 
@@ -88,6 +89,12 @@ class ScikitLearnEstimator:
 
     def objective(self) -> Objective | None:
         return objective_of_estimator(self.model)
+
+    def training_rows(self) -> np.ndarray | None:
+        """Returns the rows that nearest neighbours, Gaussian processes and other kernel methods store."""
+        stored = (getattr(self.model, name, None) for name in STORED_ROWS)
+        rows = next((rows for rows in stored if isinstance(rows, np.ndarray) and rows.size), None)
+        return rows if rows is not None and rows.ndim == 2 and rows.dtype.kind == "f" else None
 
     def coefficients(self) -> np.ndarray | None:
         if type(self.model).__name__ not in ONE_EACH:
