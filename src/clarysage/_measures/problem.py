@@ -304,7 +304,12 @@ def _about_size(size: int, removal: str) -> tuple[Note | str, ...]:
         if size >= FEW_TO_LEARN_FROM:
             return ()
         return (f"Background: {size:,} rows are few to learn from; several hundred are better.",)
-    if size <= LARGE_BACKGROUND or np.isinf(default_rows(removal)):  # a baseline averages any number of rows
+    if np.isinf(default_rows(removal)):  # a baseline averages any number of rows
+        return ()
+    if size == 1:
+        text = "Background: one row, whose values replace all withheld features: other rows would give other values."
+        return (Note(text, "Several hundred rows show more."),)
+    if size <= LARGE_BACKGROUND:
         return ()
     return (
         f"Background: {size:,} rows; each prediction with features withheld averages over all of them. "

@@ -48,6 +48,7 @@ from clarysage.removal.restricted.prefixes import WORTH_A_SEARCH
 from clarysage.tables import read_target, read_weights, target_names
 
 PAIRS_TO_COMPARE = 64  # of an example and a background row, to see how many of their cells differ
+CONSTANT = 1e-12  # relative difference of predictions that are the same up to rounding
 FIRST_EXAMPLES = 16  # examples whose outputs show which kind of outputs the model has
 
 
@@ -135,6 +136,7 @@ class PredictivePower:
         nothing = f_S.empty()
         if response.ndim == 2:
             remarks += tuple(about_targets(losses, targets, nothing, weights, target_names(y)))
+        remarks += tuple(_about_evidence(None if y is None else response, weights, outputs, nothing))
         ends = _ends(losses, targets, nothing, outputs)
         players = players or Players.of(f_S.schema.names)
         return cls(f_S, losses, players, rows, targets, weights, outputs, ends, remarks)
@@ -342,3 +344,20 @@ def _ends(
         for predictions in (np.broadcast_to(nothing, outputs.shape), outputs)
     )
     return empty, full
+
+
+def _about_evidence(y: np.ndarray | None, weights: np.ndarray, outputs: np.ndarray, nothing: np.ndarray) -> list[Note]:
+    """Returns warnings on data that show little or nothing, whatever the precision of the values.
+
+    ``outputs`` (N, k) are predictions for the examples, and ``nothing`` (k,) that with no feature known.
+    """
+    notes, is_used = [], weights > 0
+    if np.count_nonzero(is_used) == 1:
+        notes.append(Note("X has a single row: the values are about this row alone.", "Explain several hundred rows."))
+    elif y is not None and y.ndim == 1 and (y[is_used] == y[is_used][0]).all():
+        text = f"y is {y[is_used].tolist()[0]!r} in every row: no value shows whether a feature tells responses apart."
+        notes.append(Note(text, "Explain rows with different responses."))
+    if (np.abs(outputs - nothing) <= CONSTANT * np.abs(nothing).max()).all():
+        text = "The model predicts the same for every row, with and without features: all values are zero."
+        notes.append(Note(text, "Check that it was fitted, and that X has its features in its units."))
+    return notes

@@ -64,6 +64,8 @@ def total_words(explanation: Explanation) -> list[str]:
 
 def interval_words(explanation: Explanation, about: str) -> str:
     """Returns sentences on what intervals are about, and on the sampling error of the run."""
+    if explanation.provenance.get("examples_of_class", explanation.provenance.get("examples")) == 1:
+        return "The values are those of a single row: of other rows they say nothing."
     if explanation.draws == 0:
         data = explanation.meaning("data").partition(" (")[0]
         exact = f"The values are exact for {data}: they have no sampling error."
