@@ -19,7 +19,7 @@ from clarysage.cli.commands.monitor import monitor
 from clarysage.cli.commands.report import report
 from clarysage.cli.console import FAILED, USAGE, print_error
 from clarysage.cli.messages import counterpart_flag
-from clarysage.errors import InputError
+from clarysage.errors import InputError, closest
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "clarysage": (
@@ -155,7 +155,9 @@ def _refuse(error: Exception, message: str) -> None:
     if type(error).__name__ == "NoSuchOption":  # the text must not depend on the release of typer
         option = getattr(error, "option_name", "")
         available = {flag for parameter in context.command.params for flag in parameter.opts} if context else set()
-        near = counterpart_flag(option, available) or " or ".join(sorted(getattr(error, "possibilities", None) or ()))
+        near = counterpart_flag(option, available) or " or ".join(
+            closest(option, sorted(getattr(error, "possibilities", None) or ()))
+        )
         message = f"No such option: {option}{f' (did you mean {near}?)' if near else ''}"
     where = _config_of(error, context)
     print_error(f"{message.rstrip('.')}{where}. Try {context.command_path if context else 'clarysage'} --help.")
