@@ -97,6 +97,7 @@ class RemovalRow:
     can_draw : whether it draws values of withheld features, rather than only predicts without them
     mixes : what it combines with the kept features, whatever their values, so that rows may be unrealistic: "rows" of
         the background, or its "columns" independently; None if there is no such combination
+    by_rows : whether withheld cells of several columns always come from one row, so that they can be encoded together
     default_rows : default maximum number of background rows
     max_players : number of players above which "auto conditional" does not try it, because it would take too long
     """
@@ -108,6 +109,7 @@ class RemovalRow:
     is_conditional: bool = False
     can_draw: bool = True
     mixes: Literal["rows", "columns"] | None = None
+    by_rows: bool = False
     default_rows: float = ROWS_TO_AVERAGE
     max_players: float = math.inf
 
@@ -408,6 +410,7 @@ REMOVALS: Registry[RemovalRow] = Registry(
             "background rows, independent of the kept features",
             "clarysage.removal.marginal:Marginal",
             mixes="rows",
+            by_rows=True,
         ),
         RemovalRow(
             "product of marginals",
@@ -419,6 +422,7 @@ REMOVALS: Registry[RemovalRow] = Registry(
             "baseline",
             "one constant per column, by default the mean",
             "clarysage.removal.baseline:Baseline",
+            by_rows=True,
             default_rows=math.inf,
         ),
         RemovalRow(

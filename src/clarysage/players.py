@@ -46,6 +46,17 @@ class Players:
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def sets_of_columns(self) -> list[np.ndarray]:
+        """The columns of each player."""
+        order, counts = np.argsort(self.owner, kind="stable"), np.bincount(self.owner, minlength=len(self))
+        return np.split(order, np.cumsum(counts)[:-1])
+
+    @property
+    def as_columns(self) -> Players:
+        """These players in a table where each of them has a single column."""
+        return Players(self.names, np.arange(len(self)))
+
     def columns(self, coalitions: np.ndarray) -> np.ndarray:
         """Returns the masks of the columns of coalitions: (n, p) -> (n, d)."""
         return np.asarray(coalitions[:, self.owner])
@@ -80,11 +91,12 @@ def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> 
     if len(set(names)) < len(names):
         raise InputError("groups", got=f"the names {names}", wanted="distinct names")
     member_of: dict[int, str] = {}
+    column_of = {feature: column for column, feature in enumerate(features)}
     for name, members in zip(names, groups.values(), strict=True):
         if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__") or not list(members):
             raise InputError("groups", got=f"{members!r} for group {name!r}", wanted="a list of one or more columns")
         for member in members:
-            column = _column(member, features, name)
+            column = _column(member, column_of, name)
             if column in member_of:
                 where = "one group twice" if member_of[column] == name else f"both {member_of[column]!r} and {name!r}"
                 raise InputError("groups", got=f"{features[column]!r} in {where}", wanted="each column in one group")
@@ -92,12 +104,13 @@ def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> 
     return member_of
 
 
-def _column(member: Any, features: tuple[str, ...], group: str) -> int:
-    if isinstance(member, (int, np.integer)) and not isinstance(member, bool) and str(member) not in features:
-        if 0 <= member < len(features):
+def _column(member: Any, column_of: Mapping[str, int], group: str) -> int:
+    if str(member) in column_of:
+        return column_of[str(member)]
+    d = len(column_of)
+    if isinstance(member, (int, np.integer)) and not isinstance(member, bool):
+        if 0 <= member < d:
             return int(member)
-        raise InputError("groups", got=f"column {member} in {group!r}", wanted=f"columns 0 to {len(features) - 1}")
-    if str(member) not in features:
-        shown = ", ".join(map(repr, features[:8])) + (", ..." if len(features) > 8 else "")
-        raise InputError("groups", got=f"{member!r} in {group!r}, which is not a column", wanted=f"one of {shown}")
-    return features.index(str(member))
+        raise InputError("groups", got=f"column {member} in {group!r}", wanted=f"columns 0 to {d - 1}")
+    shown = ", ".join(map(repr, list(column_of)[:8])) + (", ..." if d > 8 else "")
+    raise InputError("groups", got=f"{member!r} in {group!r}, which is not a column", wanted=f"one of {shown}")

@@ -24,6 +24,7 @@ from textwrap import fill
 from typing import Any, TypedDict, TypeVar, cast
 
 from clarysage._measures.after import after_step, refuse_texts
+from clarysage._measures.wide_tables import with_fewer_players
 from clarysage._utils.pace import Pace
 from clarysage.catalogue import LOSSES, METHODS, drawing_removals_in_words, removals_in_words
 from clarysage.errors import Call, InputError, Note, RunFailedError, Set
@@ -130,6 +131,7 @@ class SharedOptions(DataOptions, RunOptions, total=False):
 
     run: Run | None
     after: str | None
+    max_players: int | None
 
 
 DEFAULTS: Mapping[str, Any] = {
@@ -143,12 +145,13 @@ DEFAULTS: Mapping[str, Any] = {
     **{option.name: option.default for option in fields(Run) if option.default is not MISSING},
     "run": None,
     "after": None,
+    "max_players": None,
 }
 DATA_OPTIONS = tuple(DataOptions.__annotations__)
 RUN_OPTIONS = tuple(RunOptions.__annotations__)
 NOT_NEEDED = "this measure does not need it"
 SEVERAL_RUNS = "None, since there are several runs, and a file holds only one"
-OF_ALL = ("after",)  # shared options that are used before a measure is called
+OF_ALL = ("after", "max_players")  # shared options that are used before a measure is called
 WITHOUT_NOTE = ("check_manifold", "rng", "n_jobs", "progress", "run")  # no note says that these were not used
 DECORATED: set[Callable[..., Any]] = set()  # measures that take all shared options
 TYPES = {name: hint.__forward_arg__ for name, hint in SharedOptions.__annotations__.items()}
@@ -189,6 +192,10 @@ SHARED = """
     after : for a fitted pipeline, the name of the step whose columns are the features: X, the background and training
         data are transformed by the steps up to this one, and the rest of the pipeline is the model. For texts, the
         step that makes columns of them, such as "tfidfvectorizer"
+    max_players : the largest number of features and groups: the columns that probably matter most (by their standard
+        deviation times the model's coefficients, by its gains, or by the standard deviation alone) are features, and
+        all others are one group, "the other ... columns". Default: 50 for a sparse matrix with more than 256 columns,
+        no limit for other tables
 """
 DOCSTRING_WIDTH = 120
 PARAMETER = re.compile(r"^    (\S.*?) : .*\n(?:        .*\n)*", re.MULTILINE)
@@ -248,12 +255,11 @@ def with_shared_options(
                 for option, value in options.items()
                 if option in reasons and option not in WITHOUT_NOTE and not is_default(option, value)
             ]
-            after = used.pop("after", None)
-            if after is None:
-                refuse_texts(args[0] if args else used.get("model"))
-            else:
-                used, about_step = after_step(after, {**signature.bind_partial(*args).arguments, **used})
-                args, notes = (), [about_step, *notes]
+            of_all = {option: used.pop(option, None) for option in OF_ALL}
+            if "X" in signature.parameters and len(args) <= len(signature.parameters):
+                arguments = {**dict(zip(signature.parameters, args, strict=False)), **used}
+                args, (used, about_columns) = (), _columns_to_explain(arguments, **of_all)
+                notes = [*about_columns, *notes]
             try:
                 with shown(options.get("progress", run.progress if isinstance(run, Run) else None)):
                     return _with_notes(function(*args, **used), notes)
@@ -266,6 +272,20 @@ def with_shared_options(
         return cast(Measuring, measured)
 
     return decorated
+
+
+def _columns_to_explain(
+    arguments: dict[str, Any], *, after: Any, max_players: Any
+) -> tuple[dict[str, Any], list[Note]]:
+    """Returns the arguments of a measure after a step of a pipeline and with few players; and notes on both."""
+    notes = []
+    if after is None:
+        refuse_texts(arguments.get("model"))
+    else:
+        arguments, about_step = after_step(after, arguments)
+        notes.append(about_step)
+    arguments, about_players = with_fewer_players(max_players, arguments)
+    return arguments, [*notes, *about_players]
 
 
 def taking_shared_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,7 @@ from clarysage._measures.provenance import fingerprints_of, provenance_of
 from clarysage._measures.removal_choice import choose_removal
 from clarysage._measures.seen_rows import about_seen_rows
 from clarysage._measures.table import MEASURES
+from clarysage._measures.wide_tables import check_width, is_wide
 from clarysage.catalogue import REMOVALS
 from clarysage.errors import Call, Either, InputError, Note, Or, Set
 from clarysage.execution.observers import follow
@@ -40,6 +41,7 @@ from clarysage.removal import (
     as_removal,
     default_rows,
     is_auto_conditional,
+    is_by_rows,
     is_conditional,
     limited,
     name_of,
@@ -48,6 +50,7 @@ from clarysage.removal import (
 from clarysage.removal.background import codes_of
 from clarysage.results.explanation import Explanation, HeldFixed
 from clarysage.tables import as_table, is_on_disk, labels_of, rows_of
+from clarysage.tables.sparse import SparseTable
 
 LARGE_BACKGROUND = 4096
 FEW_TO_LEARN_FROM = 50
@@ -103,11 +106,13 @@ class Problem:
         run: Run | None = None,
         candidates: Sequence[str] | None = None,
         rows_to_draw: int | None = None,
+        combine: bool = True,
     ) -> Problem:
         """Makes a problem from the arguments of a measure.
 
         ``candidates`` are the removals that "auto conditional" chooses from, by default all. ``rows_to_draw`` is the
         largest size of a background sampled from X for measures that draw single rows and do not average over them.
+        With ``combine`` the columns of each group in a wide sparse X are encoded together, if the removal allows it.
         """
         run = run or Run()
         check_size(run.max_rows, "max_rows", "rows", Set("max_rows", 100_000))
@@ -123,6 +128,7 @@ class Problem:
             memory_limit=run.memory_limit,
             rng=stream(seed, ROWS, 0),
         )
+        check_width(removal, examples.X)
         background = without_targets(background, examples.X, examples.target_columns)
         background, about_columns = known_columns(f, background, "background")
         limit = MEMORY_LIMIT if run.memory_limit is None else run.memory_limit
@@ -137,7 +143,9 @@ class Problem:
             q, about_removal, removal_rows = choice.removal, (choice.note,), choice.model_rows
         else:
             q, about_removal, removal_rows = as_removal(removal, rows, None, stream(seed, REMOVAL, 0)), (), 0
-        q = with_self_matches(q, source)
+        q, players = with_self_matches(q, source), player_order.players
+        if isinstance(arranged, SparseTable) and is_wide(arranged) and combine and is_by_rows(q):
+            arranged, players = arranged.combined(players.sets_of_columns, players.names), players.as_columns
         if run.memory_limit is not None:
             q = limited(q, run.memory_limit, is_named=isinstance(removal, str))
         return cls(
@@ -146,7 +154,7 @@ class Problem:
             y=examples.y,
             sample_weight=examples.sample_weight,
             removal=q,
-            players=player_order.players,
+            players=players,
             order=player_order.order,
             members=player_order.members,
             seed=seed,

@@ -15,6 +15,8 @@ from clarysage.losses.classification import LEAST_FLOOR
 from clarysage.protocols import FromBackground, Loss, RestrictedModel, ability
 from clarysage.removal import seed_in
 from clarysage.tables import Categories, Schema
+from clarysage.tables.cells.scipy import keys_of_rows
+from clarysage.tables.sparse import is_sparse
 
 if TYPE_CHECKING:
     from clarysage._measures.problem import Problem
@@ -44,7 +46,8 @@ def _of_column(codes: np.ndarray, column: object) -> str:
     if not isinstance(column, Categories):
         return fingerprint(codes)
     distinct, numbers = np.unique(codes, return_inverse=True)  # NaN, a missing cell, comes last
-    texts = np.array([str(cell) for cell in column.decode(distinct)])
+    cells = column.decode(distinct)
+    texts = np.array(keys_of_rows(cells) if is_sparse(cells) else [str(cell) for cell in cells])
     order = np.argsort(texts, kind="stable")
     return fingerprint(texts[order], np.argsort(order)[numbers])
 

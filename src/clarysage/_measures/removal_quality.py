@@ -119,6 +119,7 @@ def removal_quality(
         groups=groups,
         feature_names=feature_names,
         rng=entropy,
+        combine=False,
     )
     sample = _trial(weights[numbers], rows, coalitions, len(problem.players), stream(entropy, TRIAL, 0))
     evaluation = RemovalEvaluation.of(

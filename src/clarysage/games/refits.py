@@ -281,6 +281,8 @@ def _as_one_table(X: Any, X_test: Any, learner: Any) -> tuple[Schema, Any]:
     codes = schema.encode(X, "X")
     if X_test is not None:
         codes = np.vstack([codes, schema.encode(X_test, "test")])
+    if schema.container == "scipy":
+        schema = schema.for_container("numpy")
     is_arrow, is_polars = schema.container == "pyarrow", schema.container == "polars"
     if is_arrow or (is_polars and takes_pandas_alone(learner)):
         schema = schema.for_container("pandas")

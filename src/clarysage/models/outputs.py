@@ -13,6 +13,7 @@ import scipy
 from clarysage.errors import InputError, ModelError, Set
 from clarysage.models.predictor import Predictor, Task
 from clarysage.structure.base import Structure
+from clarysage.tables.containers import count_rows
 
 Function = Callable[[Any], Any]
 Values = Literal["probabilities", "labels", "numbers"]
@@ -82,7 +83,7 @@ class _Sigmoid:
     function: Function
 
     def __call__(self, rows: Any) -> np.ndarray:
-        positive = scipy.special.expit(np.asarray(self.function(rows), dtype=np.float64)).reshape(len(rows), -1)
+        positive = scipy.special.expit(np.asarray(self.function(rows), dtype=np.float64)).reshape(count_rows(rows), -1)
         if positive.shape[1] != 1:
             raise ModelError(
                 "output",
@@ -98,7 +99,7 @@ class _Softmax:
     function: Function
 
     def __call__(self, rows: Any) -> np.ndarray:
-        logits = np.asarray(self.function(rows), dtype=np.float64).reshape(len(rows), -1)
+        logits = np.asarray(self.function(rows), dtype=np.float64).reshape(count_rows(rows), -1)
         if logits.shape[1] < 2:
             raise ModelError(
                 "output", got='"softmax" for one logit a row', wanted="two or more", hint=Set("output", "sigmoid")

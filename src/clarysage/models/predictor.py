@@ -19,7 +19,7 @@ from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelEr
 from clarysage.protocols import Check, Kind, ModelFacts, Objective
 from clarysage.structure.base import Structure
 from clarysage.tables import Schema
-from clarysage.tables.containers import labels_of, select_columns
+from clarysage.tables.containers import count_rows, labels_of, select_columns
 
 Task = Literal["classification", "regression", "ranking", "survival"]
 
@@ -85,7 +85,7 @@ class Predictor:
             raise
         except Exception as error:
             raise _failure(self.name, error) from error
-        return _as_outputs(raw, len(rows), self.name)
+        return _as_outputs(raw, count_rows(rows), self.name)
 
     def arrange(self, X: Any) -> Any:
         """Returns X with its columns in the model's order, if both have column names."""
@@ -177,7 +177,7 @@ class BoundPredictor:
     @cached_property
     def rows_per_call(self) -> int:
         """Number of rows in one call: a power of two, or the user's setting, within the memory limit."""
-        affordable = self.memory_limit / (8 * COPIES_PER_ROW * max(self.schema.width, 1))
+        affordable = self.memory_limit / (8 * COPIES_PER_ROW * max(self.schema.cells_per_row, 1))
         most = self.predictor.batch_size or ROWS_PER_CALL
         return int(min(most, 2 ** max(0, math.floor(math.log2(max(affordable, 1))))))
 

@@ -259,6 +259,18 @@ def _linear(model: Any) -> Structure:
     return Structure(Linear(coefficients.T.copy(), intercept.copy()), link, rounding=rounding)
 
 
+def _naive_bayes(model: Any) -> Structure:
+    """Reads a naive Bayes model of counts, whose log probabilities are linear in them but for a constant of the row."""
+    prior = model.class_log_prior_ if type(model).__name__ == "MultinomialNB" else np.zeros(len(model.classes_))
+    return Structure(Linear(model.feature_log_prob_.T.copy(), np.asarray(prior, dtype=np.float64)), "softmax")
+
+
+def _by_descent(model: Any) -> Structure:
+    if model.loss != "log_loss" or len(model.coef_) > 1:
+        raise UnknownStructureError("its probabilities of each class are not a link of its scores")
+    return Structure(Linear(model.coef_.T.copy(), model.intercept_.copy()), "logistic")
+
+
 def _network(model: Any) -> Structure:
     link, activation = NETWORK_LINKS[model.out_activation_], model.activation
     if link == "logistic" and model.n_outputs_ > 1:
@@ -279,6 +291,8 @@ NETWORK_LINKS: dict[str, Link] = {
 READERS: dict[str, Callable[[Any], Structure]] = {
     **TREES,
     **dict.fromkeys(LINKS, _linear),
+    **dict.fromkeys(("MultinomialNB", "ComplementNB"), _naive_bayes),
+    "SGDClassifier": _by_descent,
     **dict.fromkeys(("MLPClassifier", "MLPRegressor"), _network),
 }
 

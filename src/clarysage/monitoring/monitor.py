@@ -48,7 +48,10 @@ INTERRUPTED = Note("The run was interrupted before its end.")  # why slices are 
 
 @with_shared_options(
     unused={"feature_names": "features are called as the columns of the tables"},
-    refused={"checkpoint": SEVERAL_RUNS, "after": "None, since shifts are those of the columns of both tables"},
+    refused={
+        "checkpoint": SEVERAL_RUNS,
+        **dict.fromkeys(("after", "max_players"), "None, since shifts are those of the columns of both tables"),
+    },
 )
 def monitor(
     model: ModelLike,

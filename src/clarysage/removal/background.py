@@ -52,17 +52,21 @@ def bound_to(predictor: Any, X: Any, background: Any, memory_limit: float, argum
     schema, codes, rows = encode_together(
         f.arrange(table), as_table(background, argument), argument=argument, names=f.feature_names or ()
     )
-    is_asked = container_of(table) == "numpy" != schema.container and f.feature_names is None and not f.containers
-    if is_asked and _takes_arrays(f, schema, codes[:1]):
+    is_sparse, is_array = schema.container == "scipy", container_of(table) == "numpy" != schema.container
+    is_asked = (f.feature_names is None and (is_sparse or (is_array and not f.containers))) or schema.is_combined
+    takes_it = is_asked and _takes(f, schema if is_sparse else schema.for_container("numpy"), codes[:1])
+    if is_sparse and takes_it:
+        f = replace(f, containers=())
+    elif is_sparse or takes_it:
         schema = schema.for_container("numpy")
     bound = replace(f.bind(schema), memory_limit=memory_limit, rows_asked=int(is_asked))
     return BoundTables(schema, bound, EncodedTable(X, codes), rows)
 
 
-def _takes_arrays(f: Predictor, schema: Schema, codes: np.ndarray) -> bool:
-    """Tells whether a model that does not declare its input takes arrays; otherwise it gets the background's kind."""
+def _takes(f: Predictor, schema: Schema, codes: np.ndarray) -> bool:
+    """Tells whether a model takes tables of a schema: sparse ones, or arrays beside a background of another kind."""
     try:
-        f(schema.for_container("numpy").decode(codes))
+        f(schema.decode(codes))
     except ModelError:
         return False
     return True

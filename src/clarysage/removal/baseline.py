@@ -12,8 +12,10 @@ from clarysage.errors import InputError, PythonOnly
 from clarysage.removal.background import BoundTables, bound_to
 from clarysage.removal.restricted.hybrid import HybridModel, hybrid_model
 from clarysage.tables import Categories, Schema, as_table, container_of, labels_of, read_weights
+from clarysage.tables.sparse import SparseTable, as_combined, stored
 
 VALUES = "baseline values"
+COLUMNS_AT_ONCE = 1024  # of a sparse matrix, that are filled in together
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Baseline:
         X = as_table(X, "X")
         given = self._given(X, getattr(predictor, "feature_names", None))
         rows, argument = (X, "X") if self.background is None else (self.background, "background")
+        if given is None and isinstance(X, SparseTable) and X.members is not None:
+            given = self._row_of_matrix(as_combined(as_table(rows, argument), X.layout, argument), rows)
         if given is not None:
             rows, argument = given, VALUES
         bound = bound_to(predictor, X, rows, self.memory_limit, argument)
@@ -90,10 +94,18 @@ class Baseline:
                     wanted=f"a numeric column, for the {self.values}",
                     hint=PythonOnly('removal=Baseline("mode")'),
                 )
-            row.append(self._of_column(codes, weights, column.is_number))
+            row.append(self._of_column(codes, weights, is_number=column.is_number))
         return np.array([row])
 
-    def _of_column(self, codes: np.ndarray, weights: np.ndarray, is_number: bool) -> float:
+    def _row_of_matrix(self, background: SparseTable, given: Any) -> SparseTable:
+        """Returns the values of all columns of a matrix, some of which are combined, as a table of one row."""
+        weights = read_weights(self.weights, given, len(background), "background weights", "background")
+        by_column, width = background.rows.tocsc(), background.layout.width
+        parts = (by_column[:, start : start + COLUMNS_AT_ONCE].toarray() for start in range(0, width, COLUMNS_AT_ONCE))
+        row = [self._of_column(codes, weights, is_number=True) for part in parts for codes in part.T.astype(np.float64)]
+        return SparseTable(stored(np.array([row])))
+
+    def _of_column(self, codes: np.ndarray, weights: np.ndarray, *, is_number: bool) -> float:
         present = ~np.isnan(codes) & (weights > 0)
         if not present.any():
             return float(codes[0])  # the column's own kind of missing cell

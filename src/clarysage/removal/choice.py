@@ -44,6 +44,12 @@ def is_conditional(removal: str) -> bool:
     return is_auto_conditional(removal) or REMOVALS.get_row(removal).is_conditional
 
 
+def is_by_rows(removal: Removal) -> bool:
+    """Tells whether the withheld cells of several columns always come from one row, so that they may be one column."""
+    row = REMOVALS.row_of(removal)
+    return row is not None and row.by_rows
+
+
 def default_rows(removal: str) -> float:
     """Returns the default number of background rows, at most, for the removal of a name."""
     return ROWS_TO_LEARN_FROM if is_auto_conditional(removal) else REMOVALS.get_row(removal).default_rows

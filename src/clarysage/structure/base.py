@@ -137,6 +137,7 @@ class Structure:
     view : turns a table, as the model gets it, into inner rows (n, D); None where these are the table's numbers
     owner : column that each inner column is made of, (D,); None where both are the same
     rounding : tolerated difference from the model's own predictions, as a share of the largest of them
+    absent : what a cell that a sparse row does not store is for the model: zero, or NaN for a missing cell
     """
 
     representation: Representation
@@ -144,6 +145,7 @@ class Structure:
     view: Callable[[Any], np.ndarray] | None = None
     owner: np.ndarray | None = None
     rounding: float = DOUBLE_ROUNDING
+    absent: float = 0.0
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Returns predictions (n, k) of inner rows."""

@@ -164,6 +164,11 @@ class Trees:
     def with_owner(self, owner: np.ndarray) -> Trees:
         return replace(self, feature=np.ascontiguousarray(owner[self.split_rules.column], dtype=np.int64))
 
+    def of_columns(self, columns: np.ndarray) -> Trees:
+        """Returns the same trees for rows that have only these inner columns, which include all that are used."""
+        rules = replace(self.split_rules, column=np.searchsorted(columns, self.split_rules.column))
+        return replace(self, split_rules=rules, columns=len(columns))
+
     def encode(self, z: np.ndarray) -> np.ndarray:
         """Returns decisions, 64 to a word."""
         return self.split_rules.bits(z)

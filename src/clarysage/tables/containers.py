@@ -11,20 +11,30 @@ import numpy as np
 
 from clarysage.errors import Argument, InputError, PythonOnly, Set
 from clarysage.tables.other_frames import in_memory
+from clarysage.tables.sparse import SparseTable, is_sparse
 
-FRAMES = {("pandas", "DataFrame"): "pandas", ("polars", "DataFrame"): "polars", ("pyarrow", "Table"): "pyarrow"}
-CELLS_OF_SPARSE = 200_000_000  # up to this many cells a sparse matrix is converted to a dense one (1.6 GB)
+KINDS = {
+    ("pandas", "DataFrame"): "pandas",
+    ("polars", "DataFrame"): "polars",
+    ("pyarrow", "Table"): "pyarrow",
+    ("clarysage", "SparseTable"): "scipy",
+}
 
 
 def container_of(table: Any) -> str:
-    """Returns the kind of a table, 'numpy', 'pandas', 'polars' or 'pyarrow', by the names of its types."""
+    """Returns the kind of a table, 'numpy', 'pandas', 'polars', 'pyarrow' or 'scipy', by the names of its types."""
     kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(table).__mro__)
-    return next((FRAMES[kind] for kind in kinds if kind in FRAMES), "numpy")
+    return next((KINDS[kind] for kind in kinds if kind in KINDS), "numpy")
 
 
 def as_table(table: Any, argument: str) -> Any:
-    """Validates a table; returns a frame as it is (or converted), and other tables as a two-dimensional array."""
+    """Validates a table; returns a frame as it is (or converted), a sparse matrix as a :class:`SparseTable`.
+
+    Other tables are returned as a two-dimensional array.
+    """
     table = in_memory(table, argument)
+    if isinstance(table, SparseTable):
+        return table
     if container_of(table) != "numpy":
         _check_frame(table, argument)
         return table
@@ -48,17 +58,15 @@ def as_table(table: Any, argument: str) -> Any:
         return as_table(table.collect(), argument)
     if kind == "RecordBatch":
         return as_table(sys.modules["pyarrow"].Table.from_batches([table]), argument)
-    if hasattr(table, "toarray") and hasattr(table, "nnz"):
-        return _dense(table, argument)
-    array = _as_array(table, argument)
+    array = table if is_sparse(table) else _as_array(table, argument)
     _check_array(array, argument)
-    return array
+    return SparseTable.of(array) if is_sparse(array) else array
 
 
 def labels_of(table: Any) -> tuple[Any, ...] | None:
-    """Returns the column labels of a table; None for arrays."""
+    """Returns the column labels of a table; None for arrays and sparse matrices."""
     kind = container_of(table)
-    if kind == "numpy":
+    if kind in ("numpy", "scipy"):
         return None
     return tuple(table.column_names) if kind == "pyarrow" else tuple(table.columns)
 
@@ -71,6 +79,11 @@ def rows_of(table: Any, index: Any) -> Any:
     return table.take(index) if kind == "pyarrow" else table[index]
 
 
+def count_rows(table: Any) -> int:
+    """Returns the number of rows of a table; a sparse matrix has no length."""
+    return int(table.shape[0]) if is_sparse(table) else len(table)
+
+
 def select_columns(table: Any, labels: Sequence[Any]) -> Any:
     """Returns the columns of a frame with the given labels, in their order."""
     return table[list(labels)] if container_of(table) == "pandas" else table.select(list(labels))
@@ -78,21 +91,10 @@ def select_columns(table: Any, labels: Sequence[Any]) -> Any:
 
 def _is_texts(table: Any) -> bool:
     """Tells whether a list, column or one-dimensional array holds nothing but texts."""
-    if not isinstance(table, (list, tuple)) and len(getattr(table, "shape", ())) != 1:
+    if is_sparse(table) or (not isinstance(table, (list, tuple)) and len(getattr(table, "shape", ())) != 1):
         return False
     cells = table.tolist() if hasattr(table, "tolist") else table
     return len(cells) > 0 and all(isinstance(cell, str) for cell in cells)
-
-
-def _dense(table: Any, argument: str) -> np.ndarray:
-    if len(table.shape) == 2 and table.shape[0] * table.shape[1] > CELLS_OF_SPARSE:
-        raise InputError(
-            argument,
-            got=f"a sparse matrix of {table.shape[0]:,} x {table.shape[1]:,} cells",
-            wanted=f"at most {CELLS_OF_SPARSE:,} cells as a dense matrix",
-            hint="fewer rows, or fewer columns",
-        )
-    return np.asarray(as_table(table.toarray(), argument))
 
 
 def _as_array(table: Any, argument: str) -> np.ndarray:
@@ -123,7 +125,7 @@ def _without_mixing(array: np.ndarray, table: Any) -> np.ndarray:
     return array
 
 
-def _check_array(array: np.ndarray, argument: str) -> None:
+def _check_array(array: Any, argument: str) -> None:
     if array.dtype.kind == "c":
         raise InputError(argument, got="complex numbers", wanted="real numbers", hint=PythonOnly(f"{argument}.real"))
     if array.ndim == 1:

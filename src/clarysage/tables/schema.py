@@ -12,12 +12,15 @@ import numpy as np
 from clarysage.errors import Argument, InputError
 from clarysage.tables.cells import Backend, backend
 from clarysage.tables.cells.common import EXACT_INTEGERS, common_dtype
-from clarysage.tables.cells.numpy import holds
-from clarysage.tables.columns import Column, Numbers, column_of
+from clarysage.tables.cells.numpy import NumpyCells, holds
+from clarysage.tables.columns import Categories, Column, Numbers, column_of
 from clarysage.tables.containers import as_table, container_of, labels_of
+from clarysage.tables.sparse import Layout, SparseTable, as_combined
 
 FLOAT = np.dtype(np.float64)
 X = Argument("X")
+SIZE_OF_ENTRY = 1.5  # of a sparse matrix, in cells: a number and its column
+CELLS_FILLED_IN = 200_000_000  # of a sparse table, at most (1.6 GB)
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,29 @@ class Schema:
         """Mask of the columns of numbers, whose codes are their values."""
         return np.array([column.is_number for column in self.columns])
 
+    @property
+    def is_combined(self) -> bool:
+        """True for sparse tables of which some columns are encoded together, as parts of rows."""
+        return isinstance(self.header, Layout) and self.header.members is not None
+
+    @cached_property
+    def owner(self) -> np.ndarray | None:
+        """The column that each column of a matrix with combined columns belongs to, (D,); None if none are combined."""
+        return self.header.owner if self.is_combined else None
+
+    @cached_property
+    def cells_per_row(self) -> float:
+        """The largest size of a decoded row, as a number of float64 cells."""
+        if not self.is_combined:
+            return self.width
+        if self.header.kind is None:
+            return float(self.header.width)
+        entries = [column.values.most if isinstance(column, Categories) else 1 for column in self.columns]
+        return SIZE_OF_ENTRY * sum(entries)
+
     def encode(self, table: Any, argument: str) -> np.ndarray:
         """Encodes a table that :func:`schema_of` was given as float64 (n, d); read only, possibly a view of it."""
-        return self._encode(_Part.of(as_table(table, argument), argument))
+        return self._encode(_Part.of(as_table(table, argument), argument, self.header))
 
     def _encode(self, part: _Part) -> np.ndarray:
         if part.is_numeric_array and _block_dtype(self.columns) is not None:
@@ -96,6 +119,9 @@ class Schema:
         """Returns the schema for a model that requires its rows as arrays ('numpy') or as pandas frames."""
         if container is None or container == self.container:
             return self
+        if self.container == "scipy":  # the same cells as a dense array, from which any other table can be made
+            dense = replace(self, container="numpy", header=replace(self.header, kind=None))
+            return dense.for_container(container, labels)
         library = backend(container)
         decoders = tuple(column.converted_to(library) for column in self.decoders)
         labels = self.labels if labels is None else tuple(labels)
@@ -124,10 +150,10 @@ def schema_of(X: Any, background: Any = None, *, argument: str = "background", n
     >>> schema.encode([[5, 6]], "X")
     array([[5., 6.]])
     """
-    tables = {"X": as_table(X, "X")}
+    parts = [_Part.of(as_table(X, "X"), "X")]
     if background is not None:
-        tables[argument] = as_table(background, argument)
-    return _joint_schema([_Part.of(table, name) for name, table in tables.items()], names)
+        parts.append(_Part.of(as_table(background, argument), argument, parts[0].layout))
+    return _joint_schema(parts, names)
 
 
 def encode_together(
@@ -139,31 +165,53 @@ def encode_together(
     once.
     """
     examples = _Part.of(background if argument == "X" else X, "X")
-    if background is examples.table:
+    if argument == "X" or background is X:
         schema = _joint_schema([examples], names)
         codes = schema._encode(examples)
         return schema, codes, codes
-    others = _Part.of(background, argument)
+    others = _Part.of(background, argument, examples.layout)
     schema = _joint_schema([examples, others], names)
     return schema, schema._encode(examples), schema._encode(others)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A validated table, with facts about it that are needed repeatedly."""
+    """A validated table, with facts about it that are needed repeatedly.
+
+    A sparse table is filled in, unless it has combined columns; ``layout`` is then how it is made again.
+    """
 
     table: Any
     argument: str
     container: str
     labels: tuple[Any, ...] | None
+    layout: Layout | None = None
 
     @classmethod
-    def of(cls, table: Any, argument: str) -> _Part:
-        return cls(table, argument, container_of(table), labels_of(table))
+    def of(cls, table: Any, argument: str, layout: Any = None) -> _Part:
+        """Reads the facts about a table; ``layout`` is that of X if it is sparse, whose columns are combined alike."""
+        if isinstance(layout, Layout) and layout.members is not None:
+            table = as_combined(table, layout, argument)
+        if not isinstance(table, SparseTable):
+            return cls(table, argument, container_of(table), labels_of(table))
+        cells = table if table.members is not None else _filled_in(table, argument)
+        return cls(cells, argument, "scipy", None, table.layout)
 
     @property
     def is_numeric_array(self) -> bool:
-        return self.container == "numpy" and self.table.dtype.kind in "biuf"
+        return isinstance(self.table, np.ndarray) and self.table.dtype.kind in "biuf"
+
+
+def _filled_in(table: SparseTable, argument: str) -> np.ndarray:
+    rows, columns = table.shape
+    if rows * columns > CELLS_FILLED_IN:
+        raise InputError(
+            argument,
+            got=f"a sparse matrix of {rows:,} x {columns:,} cells",
+            wanted=f"at most {CELLS_FILLED_IN:,} cells as a dense matrix",
+            hint="fewer rows, or fewer columns",
+        )
+    return table.dense()
 
 
 def _joint_schema(parts: list[_Part], names: Sequence[str]) -> Schema:
@@ -174,8 +222,10 @@ def _joint_schema(parts: list[_Part], names: Sequence[str]) -> Schema:
         labels = tuple(names)
     parts = _in_one_dtype(sorted(parts, key=lambda part: part is not lead))
     library, order = backend(lead.container), _order(lead, labels, width)
-    columns = _equal_columns(parts, labels, width) or _joint_columns(parts, labels, library, width)
-    return Schema(lead.container, labels, columns, columns, library.header(lead.table, order))
+    columns = _equal_columns(parts, labels, library, width) or _joint_columns(parts, labels, library, width)
+    header = library.header(lead.table, order) if lead.layout is None else lead.layout
+    labels = lead.table.names if isinstance(lead.table, SparseTable) else labels
+    return Schema(lead.container, labels, columns, columns, header)
 
 
 def _in_one_dtype(parts: list[_Part]) -> list[_Part]:
@@ -195,7 +245,7 @@ def _in_one_dtype(parts: list[_Part]) -> list[_Part]:
     return [replace(part, table=part.table.astype(dtype, copy=False)) for part in parts]
 
 
-def _equal_columns(parts: list[_Part], labels: Any, width: int) -> tuple[Column, ...] | None:
+def _equal_columns(parts: list[_Part], labels: Any, library: Backend, width: int) -> tuple[Column, ...] | None:
     """Returns equal columns for arrays of numbers, without a look at each column; None if they must differ."""
     if not all(part.is_numeric_array for part in parts):
         return None
@@ -205,7 +255,7 @@ def _equal_columns(parts: list[_Part], labels: Any, width: int) -> tuple[Column,
         if table.dtype.kind in "iu" and np.abs(table.astype(FLOAT)).max() >= EXACT_INTEGERS:
             return None
     missing = any(table.dtype.kind == "f" and bool(np.isnan(table).any()) for table in tables)
-    return (Numbers(backend("numpy"), tables[0].dtype, missing),) * width
+    return (Numbers(library, tables[0].dtype, missing),) * width
 
 
 def _joint_columns(parts: list[_Part], labels: Any, library: Backend, width: int) -> tuple[Column, ...]:
@@ -221,7 +271,7 @@ def _block_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
     dtypes = {column.dtype for column in columns if isinstance(column, Numbers)}
     if len(dtypes) == 1:
         return next((dtype for dtype in dtypes if isinstance(dtype, np.dtype)), None)
-    return FLOAT if columns[0].backend == backend("numpy") else None
+    return FLOAT if isinstance(columns[0].backend, NumpyCells) else None
 
 
 def _names(labels: Sequence[Any] | None, width: int) -> tuple[str, ...]:
@@ -230,7 +280,7 @@ def _names(labels: Sequence[Any] | None, width: int) -> tuple[str, ...]:
 
 def _cells(part: _Part, labels: tuple[Any, ...] | None, library: Backend, width: int) -> list[Any]:
     """Returns the columns of a table in the given order, as cells of the given library."""
-    columns = backend(part.container).split(part.table)
+    columns = backend("numpy" if isinstance(part.table, np.ndarray) else part.container).split(part.table)
     cells: list[Any] = []
     for position in _order(part, labels, width):
         try:

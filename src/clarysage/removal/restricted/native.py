@@ -18,6 +18,7 @@ from clarysage.models import BoundPredictor
 from clarysage.removal.background import bits, row_hashes
 from clarysage.removal.restricted.prefixes import FixedRowWalks, impute, with_ends
 from clarysage.structure.base import DOUBLE_ROUNDING, BackgroundEvaluator, Structure, UnknownStructureError, apply_link
+from clarysage.structure.combined import over_combined
 from clarysage.tables import Schema
 
 MOST_BACKGROUND_BYTES = 2**29  # of background rows in the representation of a structure
@@ -184,7 +185,9 @@ def native_of(
     if read is None:
         return StructureReading()
     try:
-        structure = read()
+        structure, owner = read(), predictor.schema.owner
+        if owner is not None:
+            structure = over_combined(structure, owner)
         return _checked(structure, predictor, background, weights, X)
     except UnknownStructureError as error:
         return StructureReading(remarks=(f"{name} was called row by row: {error}.",))
@@ -260,6 +263,8 @@ def inner_rows(structure: Structure, schema: Schema, codes: np.ndarray) -> np.nd
         return structure.view(schema.decode(codes))
     if not schema.is_number.all():
         raise UnknownStructureError("some columns are not numbers")
+    if schema.container == "scipy" and np.isnan(structure.absent):
+        return np.where(bits(codes) == 0, structure.absent, codes)
     return codes
 
 

@@ -51,7 +51,8 @@ def structure_of_booster(booster: Any, rounds: int | None, *, both: bool) -> Str
     ensemble = flatten_trees(trees, base, int(param["num_feature"]), is_single=True)
     is_categorical = bool((ensemble.split_rules.count >= 0).any()) or "c" in learner["feature_types"]
     view = CategoryCodes(_categories(model.get("cats"))) if is_categorical else None
-    return Structure(ensemble, "logistic" if both and link == "positive" else link, view, rounding=SINGLE_ROUNDING)
+    link = "logistic" if both and link == "positive" else link
+    return Structure(ensemble, link, view, rounding=SINGLE_ROUNDING, absent=np.nan)
 
 
 def _tree(tree: dict[str, Any], weight: np.float32, output: int) -> Tree:

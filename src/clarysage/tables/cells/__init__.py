@@ -15,7 +15,7 @@ LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
 
 
 class Backend(Protocol):
-    """The operations that differ between the columns of numpy, pandas, polars and pyarrow tables."""
+    """The operations that differ between the columns of numpy, pandas, polars, pyarrow and sparse tables."""
 
     float64: Any
 
