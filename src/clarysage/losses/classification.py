@@ -21,6 +21,7 @@ NAMED = Call("as_predictor", "model", (Set("classes", ("a", "b")),))
 MOST_NAMED = 8  # classes in a message
 LEAST_FLOOR = 1e-12  # of probabilities, where a model does not say what its training rows can tell from zero
 ROUNDING = 1e-9  # difference of probabilities that count as equal
+SUM_ROUNDING = 1e-14  # relative difference of sums of a few numbers that are equal
 SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only approximately
 
 
@@ -282,7 +283,7 @@ def best_probabilities(shares: np.ndarray, floor: float) -> np.ndarray:
         constant[order[:count]] = 0
         constant = constant / constant.sum() if count else constant
         risk = float(shares @ -np.log(np.maximum(constant, floor)))
-        if count == 0 or risk < least - ROUNDING * least:
+        if count == 0 or risk < least * (1 - SUM_ROUNDING):
             best, least = constant, risk
     return best
 
