@@ -293,7 +293,7 @@ FAULTS: tuple[Fault, ...] = (
         "rows-by-n",
         VARIANCE,
         "inference/population.py",
-        "squares.sum(axis=0) * (n / max(1, n - 1)) + components.residual",
+        "squares.sum(axis=0) * (n / np.maximum(1, n - 1)) + components.residual",
         "squares.sum(axis=0) + components.residual",
     ),
     Fault(

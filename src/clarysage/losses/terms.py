@@ -295,6 +295,8 @@ def about_targets(
 
 def row_weights(losses: Sequence[Loss], targets: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
     """Returns the weights of examples in the mean of each loss: (N,) if they are the same for all, else (N, L)."""
+    if not any(isinstance(loss, LossTerm) for loss in losses):
+        return weights
     terms = [
         loss.factor(target) if isinstance(loss, LossTerm) else 1.0 for loss, target in zip(losses, targets, strict=True)
     ]
