@@ -1,4 +1,4 @@
-"""The tables of the paper's experiments: ``load("bike")`` reads or downloads one; README.md has their sources."""
+"""The tables of the paper's experiments: ``load("bike")`` reads or downloads one (experiments/README.md)."""
 
 from experiments.data.files import MissingDataError
 from experiments.data.tables import PaperTable, load
