@@ -1,6 +1,6 @@
 """Every method keeps its word on problems whose answer is known, and a planted fault is found out.
 
-The table in docs/calibration.md is made with thousands of runs. Here there are fewer, so each bar is widened by four
+The table in docs/appendix/calibration.md is made with thousands of runs. Here there are fewer, so each bar is widened by four
 standard errors of what is measured: a sound method fails about once in ten thousand seeds.
 """
 
