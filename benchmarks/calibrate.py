@@ -5,7 +5,7 @@
 
 The problems are small enough that the true values are known. Each line is a method on a problem with a loss, with a
 fixed number of draws and with the method's own stopping rule. A line that violates a limit names it, and the exit code
-is then 1. ``--write`` stores the table in docs/appendix/calibration.md and the numbers in docs/appendix/calibration.json; with
+is then 1. ``--write`` stores table and numbers in docs/appendix (calibration.md, calibration.json); with
 ``--methods``, the lines of other methods stay as they are.
 """
 

@@ -5,8 +5,8 @@
 
 The first table has intervals and tests about populations whose values are known, with fresh examples and background
 rows in each run. The second has runs that stop when the signs, or the three largest values, are decided. A line that
-violates a limit names it, and the exit code is then 1. ``--write`` stores the tables in docs/appendix/populations.md and the
-numbers in docs/appendix/populations.json. With ``--keep FILE`` an interrupted run can be continued.
+violates a limit names it, and the exit code is then 1. ``--write`` stores tables and numbers in docs/appendix
+(populations.md, populations.json). With ``--keep FILE`` an interrupted run can be continued.
 """
 
 from __future__ import annotations

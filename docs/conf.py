@@ -23,6 +23,7 @@ extensions = [
     "api",
     "formulas",
     "links",
+    "terms",
 ]
 root_doc = "docs/site/index"
 include_patterns = ["docs/**", "*.md", "experiments/*.md", "experiments/results/practical/**"]
@@ -38,6 +39,7 @@ exclude_patterns = [
     "docs/site/autosummary",
 ]
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
 nitpicky = True
 # docstrings point into the source, too, which has no pages
 nitpick_ignore_regex = [("py:.*", r"clarysage\.[a-z_]+\..+")]
@@ -71,6 +73,7 @@ html_show_sphinx = False
 html_theme_options = {
     "logo": {"text": "clarysage"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
