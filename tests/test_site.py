@@ -27,8 +27,11 @@ def part(monkeypatch):
 
 def test_every_page_is_in_a_list_of_the_site():
     listed = "\n".join(page.read_text() for page in SITE.glob("*.md"))
-    named = set(re.findall(r"^(?:.*<)?\.\./(\w+)>?$", listed, flags=re.MULTILINE))
-    assert named == {page.stem for page in DOCS.glob("*.md")}
+    named = re.findall(r"^(?:.*<)?\.\./(\w+(?:/\w+)?)>?$", listed, flags=re.MULTILINE)
+    pages = [page for folder in ("", "guide", "theory", "appendix") for page in (DOCS / folder).glob("*.md")]
+    written = {page.relative_to(DOCS).with_suffix("").as_posix() for page in pages}
+    assert {name for name in named if not name.startswith(("examples/", "api/"))} == written
+    assert len(named) == len(set(named))
 
 
 def test_every_public_name_is_in_the_reference(part):
