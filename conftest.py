@@ -25,6 +25,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # before OpenMP is loaded: threads of s
 ROOT = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OTHER_LANES = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")
+NEEDS = re.compile(r"\bNeeds `(\w+)`\.")  # in a docstring whose examples use an optional library
 LANE_OF = {"distributed": "cluster", "ray": "cluster", "browser": "browser"}  # required library -> mark of the lane
 PROGRAMS = re.compile(r"(.*/)?(python[\d.]*|bash|sh|clarysage)")  # programs that a test of the fast lane must not start
 STARTS = ("subprocess.Popen", "os.system", "os.posix_spawn")  # names of audit events
@@ -45,6 +46,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(ROOT / "experiments"):
             item.add_marker(pytest.mark.experiments)
+        if isinstance(item, pytest.DoctestItem):
+            for library in NEEDS.findall(item.dtest.docstring or ""):
+                item.add_marker(pytest.mark.needs(library))
         for library in {library for mark in item.iter_markers("needs") for library in mark.args} & set(LANE_OF):
             item.add_marker(LANE_OF[library])
 
