@@ -1,7 +1,7 @@
 """Every method keeps its word on problems whose answer is known, and a planted fault is found out.
 
-The table in docs/appendix/calibration.md is made with thousands of runs. Here there are fewer, so each bar is widened by four
-standard errors of what is measured: a sound method fails about once in ten thousand seeds.
+The table in docs/appendix/calibration.md is made with thousands of runs. Here there are fewer, so each bar is widened
+by four standard errors of what is measured: a sound method fails about once in ten thousand seeds.
 """
 
 from __future__ import annotations

@@ -52,9 +52,8 @@ def public_things():
     for name in clarysage.__all__:
         thing = getattr(clarysage, name)
         if name in MODULES:
-            functions = inspect.getmembers(thing, inspect.isfunction)
-            inner = [(part, one) for part, one in functions if not part.startswith("_")]
-            yield from ((f"{name}.{part}", one) for part, one in inner if one.__module__.startswith("clarysage"))
+            functions = [(part, getattr(thing, part)) for part in thing.__all__]
+            yield from ((f"{name}.{part}", one) for part, one in functions if inspect.isfunction(one))
         else:
             yield name, thing
 

@@ -21,7 +21,7 @@ def part(monkeypatch):
     monkeypatch.syspath_prepend(str(SITE))
     before = set(sys.modules)
     yield importlib.import_module
-    for name in {"api", "links"} & (set(sys.modules) - before):
+    for name in {"api", "links", "terms"} & (set(sys.modules) - before):
         del sys.modules[name]
 
 
@@ -37,14 +37,53 @@ def test_every_page_is_in_a_list_of_the_site():
 def test_every_public_name_is_in_the_reference(part):
     api = part("api")
     names = api.public_names(Path(clarysage.__file__).with_suffix(".pyi"))
-    assert sorted(name for room in names.values() for name in room) == sorted(clarysage.__all__)
-    page = api.listing(names).splitlines()
-    assert all(f"   {name}" in page for name in clarysage.__all__)
+    assert sorted(names) == sorted(clarysage.__all__)
+    lines = api.listing(names).splitlines()
+    assert sorted(line.strip() for line in lines if re.fullmatch(r"   \w+", line)) == sorted(names)
+    assert set(api.TASKS) <= set(lines)
 
 
-def test_a_name_of_a_room_without_a_heading_is_refused(part):
+def test_a_name_without_a_task_and_a_task_without_its_name_are_refused(part):
+    api = part("api")
+    names = api.public_names(Path(clarysage.__file__).with_suffix(".pyi"))
     with pytest.raises(ValueError, match="cellar"):
-        part("api").listing({"cellar": ["wine"]})
+        api.listing({**names, "wine": "cellar"})
+    with pytest.raises(ValueError, match="sage"):
+        api.listing({name: room for name, room in names.items() if name != "sage"})
+
+
+HEADING = re.compile(r"^#{1,4} (.+)$", re.MULTILINE)
+LINK = re.compile(r"\]\(([\w./-]*\.md)?#([\w-]+)\)")
+
+
+def anchors(part, page):
+    """The anchors of a page: its headings, and the terms of the glossary, which the site adds."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    found = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+    if page.name == "glossary.md":
+        terms = part("terms")
+        cells = re.findall(r"^\| ([^|]+) \|", text, flags=re.MULTILINE)
+        found |= {terms.slug_of(term.replace("`", "")) for cell in cells for term in terms.terms(cell)}
+    return found
+
+
+def test_links_to_headings_and_terms_lead_somewhere(part):
+    root = DOCS.parent
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *DOCS.glob("*.md"), *DOCS.glob("[!_]*/*.md")]
+    links = [(page, *link) for page in pages for link in LINK.findall(page.read_text())]
+    assert len(links) > 50
+    targets = [(page, (page.parent / path).resolve() if path else page, anchor) for page, path, anchor in links]
+    wrong = [f"{page.name}: {to.name}#{anchor}" for page, to, anchor in targets if anchor not in anchors(part, to)]
+    assert wrong == []
+
+
+def test_terms_of_a_cell_have_anchors(part):
+    terms = part("terms")
+    assert terms.terms("game (v), cooperative game") == ["game", "cooperative game"]
+    assert [terms.slug_of(term) for term in ("Möbius coefficients", "Matheron's rule")] == [
+        "mobius-coefficients",
+        "matherons-rule",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from docutils import nodes
-
 if TYPE_CHECKING:
+    from docutils import nodes
     from sphinx.application import Sphinx
 
 GLOSSARY = "docs/glossary"
@@ -22,6 +21,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 def add_anchors(app: Sphinx, page: nodes.document) -> None:
     """Gives each row of a table an anchor for each of its terms; the first row with a term has it."""
+    from docutils import nodes
+
     if app.env.docname == GLOSSARY:
         slugs = app.env.metadata[GLOSSARY].setdefault("myst_slugs", {})
         for row in page.findall(nodes.row):
@@ -33,19 +34,11 @@ def add_anchors(app: Sphinx, page: nodes.document) -> None:
 
 
 def terms(cell: str) -> list[str]:
-    """The terms in a cell, without what stands in parentheses.
-
-    >>> terms("game (v), cooperative game")
-    ['game', 'cooperative game']
-    """
+    """The terms in a cell, without what stands in parentheses."""
     return [term.strip() for term in re.sub(r"\([^)]*\)", "", cell).split(",")]
 
 
 def slug_of(term: str) -> str:
-    """The anchor of a term: letters without accents, digits and hyphens.
-
-    >>> slug_of("Möbius coefficients"), slug_of("Matheron's rule")
-    ('mobius-coefficients', 'matherons-rule')
-    """
+    """The anchor of a term: letters without accents, digits and hyphens."""
     letters = unicodedata.normalize("NFKD", term).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", letters.replace("'", "")).strip("-")

@@ -78,6 +78,17 @@ def bank(*, directory: str | os.PathLike[str] | None = None, download: bool = Tr
         default the one that the environment variable CLARYSAGE_DATA names. If it is not there, the user's cache is
         searched
     download : whether a missing file may be downloaded, into the cache
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    The number of rows and features is known without the file:
+    >>> from clarysage.datasets import listed
+    >>> listed().loc["bank", ["rows", "features"]].tolist()
+    [45211, 16]
     """
     return load_row(BANK, directory=directory, download=download)
 

@@ -37,6 +37,17 @@ def bike(*, directory: str | os.PathLike[str] | None = None, download: bool = Tr
     directory : folder that holds bike.csv or bike.parquet; by default the one that the environment variable
         CLARYSAGE_DATA names. If it is not there, the user's cache is searched
     download : whether a missing file may be downloaded, into the cache
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    The number of rows and features is known without the file:
+    >>> from clarysage.datasets import listed
+    >>> listed().loc["bike", ["rows", "features"]].tolist()
+    [10886, 12]
     """
     return load_row(BIKE, directory=directory, download=download)
 

@@ -51,6 +51,17 @@ def brca(*, directory: str | os.PathLike[str] | None = None, download: bool = Tr
     directory : folder that holds brca_small.csv or brca.parquet; by default the one that the environment variable
         CLARYSAGE_DATA names. If it is not there, the user's cache is searched
     download : whether a missing file may be downloaded, into the cache
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    The number of rows and features is known without the file:
+    >>> from clarysage.datasets import listed
+    >>> listed().loc["brca", ["rows", "features"]].tolist()
+    [572, 100]
     """
     return load_row(BRCA, directory=directory, download=download)
 
@@ -64,6 +75,17 @@ def brca50(*, directory: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     directory : folder that holds brca50.parquet; by default the one that the environment variable CLARYSAGE_DATA names
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    The number of rows and features is known without the file:
+    >>> from clarysage.datasets import listed
+    >>> listed().loc["brca50", ["rows", "features"]].tolist()
+    [572, 50]
     """
     return load_row(BRCA50, directory=directory)
 

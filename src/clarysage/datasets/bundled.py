@@ -29,6 +29,10 @@ def diabetes() -> Dataset:
 
     Measurements are in their units, not scaled, and columns are named after them. ``clarysage demo`` uses this dataset.
 
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
     Examples
     --------
     >>> X, y = diabetes()
@@ -42,17 +46,46 @@ def breast_cancer() -> Dataset:
     """Breast Cancer Wisconsin (Wolberg, Street and Mangasarian 1993): 569 tumours, 30 shapes of cells; 1 is benign.
 
     Not the genes of :func:`brca`.
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    >>> breast_cancer().X.shape
+    (569, 30)
     """
     return load_row(BREAST_CANCER)
 
 
 def wine() -> Dataset:
-    """Wine (Aeberhard and Forina 1991): 178 wines, 13 chemical measurements, three cultivars."""
+    """Wine (Aeberhard and Forina 1991): 178 wines, 13 chemical measurements, three cultivars.
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    >>> wine().X.shape
+    (178, 13)
+    """
     return load_row(WINE)
 
 
 def digits() -> Dataset:
-    """Handwritten digits (Alpaydin and Kaynak 1998): 1,797 images of 8 x 8 pixels from 0 to 16; MNIST in small."""
+    """Handwritten digits (Alpaydin and Kaynak 1998): 1,797 images of 8 x 8 pixels from 0 to 16; MNIST in small.
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    >>> digits().X.shape
+    (1797, 64)
+    """
     return load_row(DIGITS)
 
 

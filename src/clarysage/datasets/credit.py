@@ -80,6 +80,17 @@ def credit(
         credit.parquet; by default the one that the environment variable CLARYSAGE_DATA names. If it is not there, the
         user's cache is searched
     download : whether a missing file may be downloaded, into the cache
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    The number of rows and features is known without the file:
+    >>> from clarysage.datasets import listed
+    >>> listed().loc["credit", ["rows", "features"]].tolist()
+    [1000, 20]
     """
     dataset = load_row(CREDIT, directory=directory, download=download)
     return replace(dataset, X=dataset.X.astype({AMOUNT: "category"})) if amount_as_category else dataset

@@ -39,6 +39,17 @@ def mnist(*, directory: str | os.PathLike[str] | None = None, download: bool = T
         t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, with or without .gz, or mnist.parquet; by default the one
         that the environment variable CLARYSAGE_DATA names. If a file is not there, the user's cache is searched
     download : whether missing files may be downloaded, into the cache (11.6 MB, 55 MB unpacked)
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    The number of rows and features is known without the file:
+    >>> from clarysage.datasets import listed
+    >>> listed().loc["mnist", ["rows", "features"]].tolist()
+    [70000, 784]
     """
     return load_row(MNIST, directory=directory, download=download)
 

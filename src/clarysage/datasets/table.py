@@ -30,9 +30,14 @@ def load(name: str | DatasetRow, *, directory: str | os.PathLike[str] | None = N
 
     Parameters
     ----------
+    name : the name of a dataset, or a row of your own
     directory : folder that holds its files; by default the one that the environment variable CLARYSAGE_DATA names.
         Files that are not there are searched in the user's cache
     download : whether missing files may be downloaded, into the cache
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
 
     Examples
     --------
@@ -45,6 +50,14 @@ def load(name: str | DatasetRow, *, directory: str | os.PathLike[str] | None = N
 
 def listed(*, directory: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     """Lists the datasets in a pandas frame: topic, size, licence, and where each would be read from now.
+
+    Parameters
+    ----------
+    directory : folder that is searched; by default the one that the environment variable CLARYSAGE_DATA names
+
+    Returns
+    -------
+    data frame, with a row for each dataset
 
     Examples
     --------
