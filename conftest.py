@@ -24,6 +24,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # before OpenMP is loaded: threads of s
 
 ROOT = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = [  # Chromium without a network of its own
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 OTHER_LANES = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")
 NEEDS = re.compile(r"\bNeeds `(\w+)`\.")  # in a docstring whose examples use an optional library
 LANE_OF = {"distributed": "cluster", "ray": "cluster", "browser": "browser"}  # required library -> mark of the lane
@@ -122,6 +131,18 @@ def close_figures() -> Iterator[None]:
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window; tests that use it need "playwright" and "browser"."""
+    from playwright.sync_api import sync_playwright
+
+    found = next(filter(None, map(shutil.which, BROWSERS)))
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=found, args=QUIET)
+        yield started
+        started.close()
 
 
 @pytest.fixture

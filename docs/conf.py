@@ -24,6 +24,7 @@ extensions = [
     "formulas",
     "links",
     "terms",
+    "blocks",
 ]
 root_doc = "docs/site/index"
 include_patterns = ["docs/**", "*.md", "experiments/*.md", "experiments/results/practical/**"]
