@@ -22,7 +22,8 @@ from clarysage._measures.table import PROPERTIES
 
 ROOT = Path(__file__).parent.parent
 TABLES_ALONE = ROOT / "docs" / "appendix"
-DOCS = sorted(path for folder in ("", "guide", "theory") for path in (ROOT / "docs" / folder).glob("*.md"))
+START = ROOT / "docs" / "site" / "index.md"
+DOCS = [START, *sorted(path for folder in ("", "guide", "theory") for path in (ROOT / "docs" / folder).glob("*.md"))]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS, *sorted(TABLES_ALONE.glob("*.md"))]
 NEEDS = r"Needs `clarysage\[([\w,-]+)\]`\.\n"
 BLOCK = re.compile(rf"(?:^{NEEDS}\n)?^```python\n.*?^```$", re.DOTALL | re.MULTILINE)

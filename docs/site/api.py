@@ -64,6 +64,9 @@ TASK_OF_NAME = {  # where it is another one than that of the room
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Has the list written before pages are made of it, and docstrings changed to the form that numpydoc reads."""
+    from sphinx.ext import autosummary
+
+    autosummary.WELL_KNOWN_ABBREVIATIONS += ("Eq.", "Sec.")  # where no first sentence ends
     app.connect("config-inited", write_lists)
     app.connect("autodoc-process-docstring", set_entries, priority=400)  # before numpydoc
     return {"parallel_read_safe": True, "parallel_write_safe": True}
