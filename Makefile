@@ -45,8 +45,8 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/python -m tests.lab.language
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python benchmarks/equal_error.py
-	$(BIN)/python benchmarks/walks.py
+	$(BIN)/python benchmarks/equal_error.py --write
+	$(BIN)/python benchmarks/walks.py --write
 	$(BIN)/python benchmarks/conditional.py
 	$(BIN)/python benchmarks/measures.py
 

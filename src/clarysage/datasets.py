@@ -99,6 +99,14 @@ class DatasetRow:
 def load(name: str) -> Dataset:
     """Loads a dataset by its name.
 
+    Parameters
+    ----------
+    name : the name of a dataset
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
     Examples
     --------
     >>> load("breast cancer").X.shape
@@ -109,6 +117,10 @@ def load(name: str) -> Dataset:
 
 def listed() -> pd.DataFrame:
     """Lists the datasets in a pandas frame, with the question of each and its task.
+
+    Returns
+    -------
+    data frame, with a row for each dataset
 
     Examples
     --------
@@ -125,6 +137,10 @@ def diabetes() -> Dataset:
     """Diabetes (Efron et al. 2004): progression of the disease of 442 patients in a year; ten measurements.
 
     Measurements are in their units, not scaled, and columns are named after them. ``clarysage demo`` uses this dataset.
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
 
     Examples
     --------
@@ -151,6 +167,15 @@ def breast_cancer() -> Dataset:
     """Breast Cancer Wisconsin (Wolberg, Street and Mangasarian 1993): 569 tumours, 30 shapes of cells; 1 is benign.
 
     These are not the gene expressions that the paper calls BRCA.
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    >>> breast_cancer().X.shape
+    (569, 30)
     """
     from sklearn.datasets import load_breast_cancer
 
@@ -168,7 +193,17 @@ def breast_cancer() -> Dataset:
 
 
 def wine() -> Dataset:
-    """Wine (Aeberhard and Forina 1991): 178 wines, 13 chemical measurements, three cultivars."""
+    """Wine (Aeberhard and Forina 1991): 178 wines, 13 chemical measurements, three cultivars.
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    >>> wine().X.shape
+    (178, 13)
+    """
     from sklearn.datasets import load_wine
 
     table = load_wine(as_frame=True)
@@ -183,7 +218,17 @@ def wine() -> Dataset:
 
 
 def digits() -> Dataset:
-    """Handwritten digits (Alpaydin and Kaynak 1998): 1,797 images of 8 x 8 pixels from 0 to 16; MNIST in small."""
+    """Handwritten digits (Alpaydin and Kaynak 1998): 1,797 images of 8 x 8 pixels from 0 to 16; MNIST in small.
+
+    Returns
+    -------
+    Dataset, with features ``X``, target ``y``, and what is known about them
+
+    Examples
+    --------
+    >>> digits().X.shape
+    (1797, 64)
+    """
     from sklearn.datasets import load_digits
 
     table = load_digits(as_frame=True)

@@ -65,6 +65,18 @@ def interactions(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, 3))
+    >>> result = cs.interactions(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1], rng=0)
+    >>> ax = cs.plots.interactions(result, title="What works together?")
+    >>> ax.get_title()
+    'What works together?'
     """
     check_axis(ax)
     if not isinstance(interactions, Interactions):

@@ -78,6 +78,11 @@ class PairedWalks:
 
     With an ``alternative`` the walks are given up for exact values once these are forecast to cost less.
 
+    Parameters
+    ----------
+    pilot : a pilot run that was made before; None for a new one at the start of a run
+    alternative : exact values that may take over from the walks; None for walks to the end
+
     Examples
     --------
     >>> from clarysage.games import TabularGame
