@@ -35,5 +35,6 @@ for name, model, rows in [
     ("with the leak, when it is due", with_leak, due),
     ("without it, when it is due", without, due[clean]),
 ]:
-    found = model.predict(rows)[is_unpaid[test]].mean()
-    print(f"{name:>30}: accuracy {accuracy_score(is_unpaid[test], model.predict(rows)):.2f}, unpaid bills found {found:.0%}")
+    predicted = model.predict(rows)
+    accuracy, share = accuracy_score(is_unpaid[test], predicted), predicted[is_unpaid[test]].mean()
+    print(f"{name:>30}: accuracy {accuracy:.2f}, unpaid bills found {share:.0%}")

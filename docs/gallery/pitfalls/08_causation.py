@@ -19,9 +19,9 @@ n = 2000
 
 
 def beach(rng, ice_is_forbidden=False):
-    """Simulates days at a beach; what people do is changed without changing anything else."""
+    """Simulates days at a beach, with or without ice, and everything else the same."""
     sun, wind = rng.normal(5, 2, n), rng.normal(size=n)
-    ice = np.zeros(n) if ice_is_forbidden else 3 * sun + rng.normal(size=n)
+    ice = (3 * sun + rng.normal(size=n)) * (not ice_is_forbidden)
     return pd.DataFrame({"ice": ice, "wind": wind}), 2 * sun - wind + rng.normal(size=n)
 
 
@@ -39,7 +39,7 @@ means = {"before": burns.mean(), "predicted\nwithout ice": model.predict(forbidd
 means["what happens\nwithout ice"] = burns_without_ice.mean()
 axes[1].bar(means.keys(), means.values(), color=["0.6", "tab:orange", "tab:blue"], width=0.6)
 axes[1].set(title="what happens if ice is forbidden", ylabel="burns a day")
-print({label.replace("\n", " "): round(mean, 1) for label, mean in means.items()})
+for label, mean in means.items():
+    print(f"{label.replace(chr(10), ' ')}: {mean:.1f}")
 assert explanation.top(1) == ["ice"]
 assert np.array_equal(burns, burns_without_ice)
-figure
