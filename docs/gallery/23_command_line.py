@@ -29,13 +29,11 @@ model.booster_.save_model(folder / "model.txt")
 train.to_csv(folder / "train.csv", index=False)
 test.to_csv(folder / "test.csv", index=False)
 
-command = (
-    "clarysage explain model.txt test.csv --target target --background train.csv --html report.html --json sage.json"
-)
-shell = subprocess.run(
-    [sys.executable, "-m", *command.split(), "--quiet"], cwd=folder, check=True, capture_output=True, text=True
-)
-print(f"$ {command}\n{shell.stdout}")
+command = """clarysage explain model.txt test.csv --target target --background train.csv
+    --html report.html --json sage.json --quiet"""
+shell = [sys.executable, "-m", *command.split()]
+done = subprocess.run(shell, cwd=folder, check=True, capture_output=True, text=True)
+print(f"{command}\n{done.stdout}")
 
 
 class Frame:
@@ -45,7 +43,8 @@ class Frame:
         self.page = page
 
     def _repr_html_(self):
-        return f'<iframe title="report" srcdoc="{html.escape(self.page)}" style="width: 100%; height: 45rem"></iframe>'
+        style = "width: 100%; height: 45rem"
+        return f'<iframe title="the report" style="{style}" srcdoc="{html.escape(self.page)}"></iframe>'
 
 
 # %%
