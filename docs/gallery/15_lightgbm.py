@@ -3,14 +3,14 @@ LightGBM, natively
 ==================
 
 The trees of the model are read and evaluated directly; the model itself is called only to check that they were read
-correctly. A function around the same model hides the trees, so that it must predict every row: the values agree, but
-it takes a thousand times more rows.
+correctly. A function around the same model hides its trees, so that it has to predict every row. The values agree.
 """
 
 from unittest import mock
 
 import lightgbm
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
@@ -40,6 +40,7 @@ native.plot(ax=axes[0], title=f"natively: {rows_predicted[0]:,} rows predicted b
 row_by_row.plot(ax=axes[1], title=f"as a function: {rows_predicted[1]:,} rows")
 
 # %%
-# Natively, the values of these small trees are exact; of the function they are estimated.
+# Natively, the values of these small trees are exact; those of the function are estimated.
 print(f"natively:      {native.method}, largest standard error {native.std_error.max():.2g}")
 print(f"as a function: {row_by_row.method}, largest standard error {row_by_row.std_error.max():.2g}")
+print(f"largest difference: {np.abs(native.values - row_by_row.values).max():.2g}")

@@ -29,10 +29,11 @@ explanation = cs.sage(model, X[future], demand[future], background=X[past], rng=
 # %%
 # ``parts`` has the contribution of each row to each value. Their sums over months of 30 days are nearly independent.
 months = 10 * explanation.parts.reshape(10, 30, -1).sum(axis=1)  # (month, feature): the values in each month
-error = months.std(axis=0, ddof=1) / np.sqrt(len(months))
+by_months = 2.26 * months.std(axis=0, ddof=1) / np.sqrt(10)  # Student's t, 9 degrees of freedom: 2.26
 low, high = explanation.interval(about="rows")
-for name, value, by_rows, by_months in zip(X, explanation.values, (high - low) / 2, 2.26 * error, strict=True):
-    print(f"{name:>8}: {value:5.2f}, interval by rows ± {by_rows:.2f}, by months ± {by_months:.2f}")
+for name, value, width, honest in zip(X, explanation.values, (high - low) / 2, by_months, strict=True):
+    print(f"{name:>8}: {value:5.2f}, interval by rows ± {width:.2f}, by months ± {honest:.2f}")
+assert by_months[0] > 2 * (high - low)[0] / 2  # of the weather, which lasts for days
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
 explanation.plot(ax=axes[0], about="rows", title="all 300 days, intervals by rows")

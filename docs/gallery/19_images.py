@@ -22,8 +22,11 @@ data = {"X": X_test, "y": y_test, "background": X_train[:128], "check_manifold":
 square_of = (np.arange(8)[:, None] // 2 * 4 + np.arange(8) // 2).ravel()  # 16 squares, row by row
 squares = {f"square {k}": np.flatnonzero(square_of == k).tolist() for k in range(16)}
 
+pixels, of_squares = cs.sage(model, **data), cs.sage(model, **data, groups=squares)
+print(f"rows evaluated: {pixels.model_rows:,} for pixels, {of_squares.model_rows:,} for squares")
+
 figure, axes = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
 axes[0].imshow(X_test.mean(axis=0).reshape(8, 8), cmap="gray_r")
 axes[0].set(title="mean of all digits", xticks=[], yticks=[])
-cs.plots.pixels(cs.sage(model, **data), (8, 8), ax=axes[1], title="64 pixels")
-cs.plots.pixels(cs.sage(model, **data, groups=squares), (4, 4), ax=axes[2], title="16 squares of four pixels")
+cs.plots.pixels(pixels, (8, 8), ax=axes[1], title="64 pixels")
+cs.plots.pixels(of_squares, (4, 4), ax=axes[2], title="16 squares of four pixels")

@@ -4,7 +4,7 @@ A proxy of a feature
 
 **Rule: that a model does not read a column does not mean that its predictions do not depend on it.** The model of
 salaries does not get the sex, but the hours, which go with it. Marginal removal asks what the model reads, and says
-zero. Conditional removal asks what knowing the sex would tell of its predictions.
+zero. Conditional removal asks what knowing the sex would tell about its predictions.
 """
 
 import matplotlib.pyplot as plt
@@ -31,8 +31,8 @@ data = {"X": X[600:], "background": X[:600], "rng": 0}  # without y: the varianc
 wrong = cs.sage(model, **data, check_manifold=False)
 right = cs.sage(model, **data, removal="copula", tolerance=0.05)
 figure, axes = plt.subplots(1, 2, figsize=(11, 3), sharex=True, layout="constrained")
-wrong.plot(ax=axes[0], title="what the model reads: marginal removal")
-right.plot(ax=axes[1], title="what tells of its predictions: conditional removal")
+wrong.plot(ax=axes[0], title="wrong question: what does the model read?")
+right.plot(ax=axes[1], title="right question: what tells about its predictions?")
 
 # %%
 print(f"sex: {wrong['sex']:.1f} by marginal, {right['sex']:.1f} by conditional removal")

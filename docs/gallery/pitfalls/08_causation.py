@@ -2,10 +2,10 @@
 Importance is not causation
 ===========================
 
-**Rule: a value says what the model reads from a feature, and not what happens if somebody changes it.** Sun makes
-people buy ice, and it burns them. A model that does not know the sun predicts burns from the sale of ice, and the value
-of ice is right: it helps to predict. To forbid ice would burn nobody less, though. Only an experiment tells, here one
-in the simulation.
+**Rule: a value says what the model reads from a feature, and not what happens if somebody changes it.** Sun sells
+ice, and sun burns. A model that does not know the sun predicts sunburns from the sale of ice, and the value of ice is
+right: it helps to predict. To forbid ice would not prevent a single sunburn, though. Only an experiment tells, here
+one within the simulation.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ model = LinearRegression().fit(X[:1000], burns[:1000])
 explanation = cs.sage(model, X[1000:], burns[1000:], background=X[:1000], rng=0)
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 3), layout="constrained")
-explanation.plot(ax=axes[0], title="what helps to predict burns")
+explanation.plot(ax=axes[0], title="what helps to predict sunburns")
 
 # %%
 # The same days without ice: the model predicts far fewer burns, and there are as many as before.
@@ -38,7 +38,7 @@ forbidden, burns_without_ice = beach(np.random.default_rng(0), ice_is_forbidden=
 means = {"before": burns.mean(), "predicted\nwithout ice": model.predict(forbidden).mean()}
 means["what happens\nwithout ice"] = burns_without_ice.mean()
 axes[1].bar(means.keys(), means.values(), color=["0.6", "tab:orange", "tab:blue"], width=0.6)
-axes[1].set(title="what happens if ice is forbidden", ylabel="burns a day")
+axes[1].set(title="what happens if ice is forbidden", ylabel="sunburns a day")
 for label, mean in means.items():
     print(f"{label.replace(chr(10), ' ')}: {mean:.1f}")
 assert explanation.top(1) == ["ice"]

@@ -3,8 +3,8 @@ Bars without intervals
 ======================
 
 **Rule: do not read the order of bars without their intervals.** Eight features are worth exactly the same here. Bars
-alone have an order all the same, and other rows have another one. The intervals say that nothing is known of the
-order.
+alone have an order all the same, and other rows have another one. The intervals say that the order is not
+known.
 """
 
 import matplotlib.pyplot as plt
