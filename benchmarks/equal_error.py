@@ -16,7 +16,7 @@ Columns: "error" is our error and "truth" the standard error of the truth, both 
 "reported" is the standard error that a run reports, as a multiple of the true error.
 
 Bike, credit and bank come from the directory in the environment variable CLARYSAGE_DATA, or are downloaded
-(``clarysage.datasets``). Where neither is possible their lines are skipped.
+(``experiments.data``). Where neither is possible their lines are skipped.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from threadpoolctl import threadpool_limits
 from truth import Truth, prediction, truth
 
 import clarysage as cs
-from clarysage.errors import MissingDataError
 from clarysage.estimators import METHODS
+from experiments.data import MissingDataError
 
 ROUNDS = 16  # of the reference; our runs are spread over them
 REFERENCE_BATCH = 128  # the fastest of 16 to 512, or within 5 % of it, on every game here
