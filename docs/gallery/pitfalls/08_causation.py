@@ -29,16 +29,17 @@ X, burns = beach(np.random.default_rng(0))
 model = LinearRegression().fit(X[:1000], burns[:1000])
 explanation = cs.sage(model, X[1000:], burns[1000:], background=X[:1000], rng=0)
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 3), layout="constrained")
-explanation.plot(ax=axes[0], title="what helps to predict sunburns")
-
-# %%
-# The same days without ice: the model predicts far fewer burns, and there are as many as before.
+# the same days without ice
 forbidden, burns_without_ice = beach(np.random.default_rng(0), ice_is_forbidden=True)
 means = {"before": burns.mean(), "predicted\nwithout ice": model.predict(forbidden).mean()}
 means["what happens\nwithout ice"] = burns_without_ice.mean()
+
+figure, axes = plt.subplots(1, 2, figsize=(11, 3), layout="constrained")
+explanation.plot(ax=axes[0], title="what helps to predict sunburns")
 axes[1].bar(means.keys(), means.values(), color=["0.6", "tab:orange", "tab:blue"], width=0.6)
 axes[1].set(title="what happens if ice is forbidden", ylabel="sunburns a day")
+
+# %%
 for label, mean in means.items():
     print(f"{label.replace(chr(10), ' ')}: {mean:.1f}")
 assert explanation.top(1) == ["ice"]
