@@ -321,6 +321,15 @@ def test_names_shrink_on_a_small_axis() -> None:
     assert ax.get_yticklabels()[0].get_fontsize() < 6
 
 
+def test_long_label_of_the_values_continues_on_the_next_line() -> None:
+    explanation = explain(loss="cross entropy of class 'a class with a name that is rather long'")
+    for ax in (bars(explanation, ax=new_axis()), bars(explanation)):
+        ax.figure.canvas.draw()
+        assert "\n" in ax.get_xlabel()
+        assert box_of(ax.xaxis.label).width < box_of(ax).width
+    assert "\n" not in bars(explain()).get_xlabel()
+
+
 # signs
 
 

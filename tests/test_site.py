@@ -34,6 +34,14 @@ def test_every_page_is_in_a_list_of_the_site():
     assert len(named) == len(set(named))
 
 
+@pytest.mark.parametrize("example", sorted((DOCS / "gallery").rglob("*.py")), ids=lambda path: path.stem)
+def test_example_of_the_gallery_fits_on_a_screen_and_has_a_picture(example):
+    text = example.read_text()
+    assert len(text.splitlines()) <= 60
+    assert re.search(r"plot|pixels", text)
+    assert ("**Rule: " in text) == (example.parent.name == "pitfalls")
+
+
 def test_every_public_name_is_in_the_reference(part):
     api = part("api")
     names = api.public_names(Path(clarysage.__file__).with_suffix(".pyi"))
