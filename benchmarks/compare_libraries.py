@@ -72,7 +72,9 @@ class Problem:
         """Returns minus the mean loss if only the columns are known that are marked."""
         rows = np.where(known, self.X[:, None], self.background).reshape(-1, FEATURES)
         predictions = self.predictions(rows)
-        return -float(self.losses(predictions.reshape(EXAMPLES, BACKGROUND, *predictions.shape[1:]).mean(axis=1)).mean())
+        return -float(
+            self.losses(predictions.reshape(EXAMPLES, BACKGROUND, *predictions.shape[1:]).mean(axis=1)).mean()
+        )
 
     def truth(self) -> np.ndarray:
         """Returns the values by enumeration."""
@@ -86,6 +88,10 @@ class Counted(BaseEstimator):
 
     def __init__(self, problem: Problem | None = None) -> None:
         self.problem, self.rows, self.is_fitted_ = problem, 0, True
+
+    def fit(self, *_: Any) -> Counted:
+        """Does nothing: the model is fitted."""
+        return self
 
     def __call__(self, rows: Any) -> np.ndarray:
         self.rows += len(rows)
@@ -163,7 +169,7 @@ def fippy_sage(problem: Problem, model: Counted, seed: int) -> np.ndarray:
 
     np.random.seed(seed)  # noqa: NPY002, there is no other way to seed it
     explainer = fippy.Explainer(single, pd.DataFrame(problem.background), loss)
-    options = {"n_samples": BACKGROUND, "n_permutations": 100, "convergence_threshold": None}
+    options = {"n_samples": 4 * BACKGROUND, "n_permutations": 50, "convergence_threshold": None}
     result = explainer.sage(pd.DataFrame(problem.X), problem.y, distribution="marginal", **options)
     return np.asarray(result.scores.mean(axis=(0, 1, 2)))
 
@@ -186,7 +192,7 @@ PEERS = (
     Peer("sage-importance", "sage", "`PermutationEstimator`", sage_estimator("PermutationEstimator")),
     Peer("sage-importance", "sage", "`KernelEstimator`", sage_estimator("KernelEstimator")),
     Peer("shapiq", "shapiq", "`KernelSHAP` on v_f, 64 subsets", shapiq_kernel),
-    Peer("fippy", "fippy", "`Explainer.sage`, 100 permutations", fippy_sage),
+    Peer("fippy", "fippy", "`Explainer.sage`, 50 permutations", fippy_sage),
     Peer("hidimstat", "hidimstat", "`SAGE(n_subsets=200)`", hidimstat_sage),
 )
 
@@ -200,7 +206,14 @@ def simulated_network() -> Problem:
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000 + BACKGROUND + EXAMPLES, FEATURES))
-    y = 2 * X[:, 0] + X[:, 1] + 2 * X[:, 2] * X[:, 3] + np.sin(2 * X[:, 4]) + 0.5 * X[:, 5] + 0.5 * rng.normal(size=len(X))
+    y = (
+        2 * X[:, 0]
+        + X[:, 1]
+        + 2 * X[:, 2] * X[:, 3]
+        + np.sin(2 * X[:, 4])
+        + 0.5 * X[:, 5]
+        + 0.5 * rng.normal(size=len(X))
+    )
     model = MLPRegressor(hidden_layer_sizes=(32,), max_iter=500, random_state=0).fit(X[:2000], y[:2000])
     return Problem("network, squared error", model, X[-EXAMPLES:], y[-EXAMPLES:], X[2000:][:BACKGROUND])
 
@@ -295,7 +308,7 @@ def main() -> int:
         made = {**provenance("compare_libraries.py", 0), "date": datetime.now(UTC).date().isoformat()}
         kept = {"made": made, "versions": stored["versions"], "cells": [cells[key] for key in order if key in cells]}
         DATA.write_text(json.dumps(kept, indent=1) + "\n")
-        replace_block(PAGE, block(kept))
+        replace_block(PAGE, block(kept), "libraries")
     return 0
 
 
