@@ -5,9 +5,9 @@
 Two small problems whose values are known by enumeration of all coalitions (``tests/oracle.py``): a network of eight
 simulated, independent columns with squared error, and boosted trees on the first eight columns of the breast cancer
 table with cross entropy. Every library sees the model as a function of arrays, and the rows that it predicts are
-counted. "error" is the root mean square over runs of the distance from the truth, for the worst feature; "offset" is the
-distance of the mean of the runs, for the feature where it is furthest from zero in its own standard errors; both are
-shares of the range of the true values. "rows to 1 %" are the rows that an error of 1 % takes if the error falls with
+counted. "error" is the root mean square over runs of the distance from the truth, for the worst feature; "offset" is
+the distance of the mean of the runs, for the feature where it is furthest from zero in its own standard errors; both
+are shares of the range of the true values. "rows to 1 %" are the rows that an error of 1 % takes if the error falls with
 the square root of the rows; it is left out where the offset shows that the runs approach other values. Seconds are
 processor seconds of a run, on one thread.
 
@@ -84,7 +84,7 @@ class Problem:
 
 
 class Counted(BaseEstimator):
-    """A model as a black box that counts the rows it predicts, with as much of scikit-learn's protocol as peers ask for."""
+    """A model that counts the rows it predicts, with as much of scikit-learn's protocol as others ask for."""
 
     def __init__(self, problem: Problem | None = None) -> None:
         self.problem, self.rows, self.is_fitted_ = problem, 0, True
@@ -275,8 +275,8 @@ def block(stored: dict[str, Any]) -> str:
     """Returns what stands between the marks of the page."""
     made, versions = stored["made"], ", ".join(f"{name} {number}" for name, number in stored["versions"].items())
     text = (
-        f"Measured on {made['date']} with {versions}, numpy {made['numpy']} and Python {made['python']}, in the mean of "
-        f"{stored['cells'][0]['runs']} runs; made by `{made['command']}` at commit {made['commit']}."
+        f"Measured on {made['date']} with {versions}, numpy {made['numpy']} and Python {made['python']}, in "
+        f"{stored['cells'][0]['runs']} runs each; made by `{made['command']}` at commit {made['commit']}."
     )
     return f"{text}\n\n{table(COLUMNS, map(line, stored['cells']))}"
 
