@@ -7,9 +7,9 @@ simulated, independent columns with squared error, and boosted trees on the firs
 table with cross entropy. Every library sees the model as a function of arrays, and the rows that it predicts are
 counted. "error" is the root mean square over runs of the distance from the truth, for the worst feature; "offset" is
 the distance of the mean of the runs, for the feature where it is furthest from zero in its own standard errors; both
-are shares of the range of the true values. "rows to 1 %" are the rows that an error of 1 % takes if the error falls with
-the square root of the rows; it is left out where the offset shows that the runs approach other values. Seconds are
-processor seconds of a run, on one thread.
+are shares of the range of the true values. "rows to 1 %" are the rows that an error of 1 % takes if the error falls
+with the square root of the rows; it is left out where the offset shows that the runs approach other values. Seconds
+are processor seconds of a run, on one thread.
 
 Libraries that are absent are skipped; ``--write`` keeps their rows of an earlier run. It stores the table in
 docs/comparison.md and the numbers in docs/comparison.json.

@@ -1,4 +1,4 @@
-"""Links of the site: examples lead to their pages; every link leads to a page and a heading, and nothing to other hosts."""
+"""Links of the site: those to examples, and a check that all lead to a page and a heading, and nothing to other hosts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def to_pages_of_examples(text: str) -> str:
-    """Sets links to the scripts of the gallery, where they lead in the repository, to the pages that are made of them."""
+    """Sets links to scripts of the gallery, as the repository has them, to the pages that are made of them."""
     return re.sub(r"\]\(((?:\.\./)*)gallery/([\w/]+)\.py\)", r"](\1examples/\2.rst)", text)
 
 
