@@ -1,4 +1,4 @@
-"""Links of the site: those to examples, and a check that all lead to a page and a heading, and nothing to other hosts."""
+"""Links of the site: those to examples, and a check that all lead to a page and a heading, and load from this host."""
 
 from __future__ import annotations
 
