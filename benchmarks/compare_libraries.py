@@ -12,7 +12,7 @@ with the square root of the rows; it is left out where the offset shows that the
 are processor seconds of a run, on one thread.
 
 Libraries that are absent are skipped; ``--write`` keeps their rows of an earlier run. It stores the table in
-docs/comparison.md and the numbers in docs/comparison.json.
+docs/comparison.md and the numbers in docs/comparison.json. With ``--keep FILE`` an interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from doc_tables import ROOT, provenance, replace_block, table, table_row
+from doc_tables import ROOT, CellCache, provenance, replace_block, table, table_row
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from threadpoolctl import threadpool_limits
 
@@ -169,7 +171,7 @@ def fippy_sage(problem: Problem, model: Counted, seed: int) -> np.ndarray:
 
     np.random.seed(seed)  # noqa: NPY002, there is no other way to seed it
     explainer = fippy.Explainer(single, pd.DataFrame(problem.background), loss)
-    options = {"n_samples": 4 * BACKGROUND, "n_permutations": 50, "convergence_threshold": None}
+    options = {"n_samples": 2 * BACKGROUND, "n_permutations": 25, "convergence_threshold": None}
     result = explainer.sage(pd.DataFrame(problem.X), problem.y, distribution="marginal", **options)
     return np.asarray(result.scores.mean(axis=(0, 1, 2)))
 
@@ -192,7 +194,7 @@ PEERS = (
     Peer("sage-importance", "sage", "`PermutationEstimator`", sage_estimator("PermutationEstimator")),
     Peer("sage-importance", "sage", "`KernelEstimator`", sage_estimator("KernelEstimator")),
     Peer("shapiq", "shapiq", "`KernelSHAP` on v_f, 64 subsets", shapiq_kernel),
-    Peer("fippy", "fippy", "`Explainer.sage`, 50 permutations", fippy_sage),
+    Peer("fippy", "fippy", "`Explainer.sage`, 25 permutations", fippy_sage),
     Peer("hidimstat", "hidimstat", "`SAGE(n_subsets=200)`", hidimstat_sage),
 )
 
@@ -205,7 +207,7 @@ def simulated_network() -> Problem:
     from sklearn.neural_network import MLPRegressor
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000 + BACKGROUND + EXAMPLES, FEATURES))
+    X = rng.normal(size=(1000 + BACKGROUND + EXAMPLES, FEATURES))
     y = (
         2 * X[:, 0]
         + X[:, 1]
@@ -214,8 +216,8 @@ def simulated_network() -> Problem:
         + 0.5 * X[:, 5]
         + 0.5 * rng.normal(size=len(X))
     )
-    model = MLPRegressor(hidden_layer_sizes=(32,), max_iter=500, random_state=0).fit(X[:2000], y[:2000])
-    return Problem("network, squared error", model, X[-EXAMPLES:], y[-EXAMPLES:], X[2000:][:BACKGROUND])
+    model = MLPRegressor(hidden_layer_sizes=(32,), max_iter=200, random_state=0).fit(X[:1000], y[:1000])
+    return Problem("network, squared error", model, X[-EXAMPLES:], y[-EXAMPLES:], X[1000:][:BACKGROUND])
 
 
 def cancer_trees() -> Problem:
@@ -283,10 +285,12 @@ def block(stored: dict[str, Any]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=8)
+    parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--library", action="append", help="only these")
+    parser.add_argument("--keep", type=Path, help="file of finished cells, which are not computed again")
     parser.add_argument("--write", action="store_true", help="store the table and the numbers in docs/")
     options = parser.parse_args()
+    cache = CellCache.load(options.keep)
     stored = json.loads(DATA.read_text()) if DATA.exists() else {"versions": {}, "cells": []}
     cells = {(cell["problem"], cell["library"], cell["call"]): cell for cell in stored["cells"]}
     print(table_row(COLUMNS))
@@ -297,7 +301,8 @@ def main() -> int:
                 if find_spec(peer.module) is None or peer.library not in (options.library or [peer.library]):
                     print(f"{peer.library} is skipped", file=sys.stderr)
                     continue
-                cell = measure(peer, problem, truth, options.runs)
+                key = (problem.name, peer.library, peer.call, options.runs)
+                cell = cache.get(key, partial(measure, peer, problem, truth, options.runs))
                 cells[problem.name, peer.library, peer.call] = cell
                 stored["versions"][peer.library] = (
                     cs.__version__ if peer.library == "clarysage" else version(peer.library)
@@ -305,7 +310,7 @@ def main() -> int:
                 print(line(cell), flush=True)
     if options.write:
         order = [(problem.name, peer.library, peer.call) for problem in problems() for peer in PEERS]
-        made = {**provenance("compare_libraries.py", 0), "date": datetime.now(UTC).date().isoformat()}
+        made = {**provenance("compare_libraries.py", 0, cache.commits), "date": datetime.now(UTC).date().isoformat()}
         kept = {"made": made, "versions": stored["versions"], "cells": [cells[key] for key in order if key in cells]}
         DATA.write_text(json.dumps(kept, indent=1) + "\n")
         replace_block(PAGE, block(kept), "libraries")
