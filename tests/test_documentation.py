@@ -29,7 +29,12 @@ NEEDS = r"Needs `clarysage\[([\w,-]+)\]`\.\n"
 BLOCK = re.compile(rf"(?:^{NEEDS}\n)?^```python\n.*?^```$", re.DOTALL | re.MULTILINE)
 OF_A_PAGE = re.compile(rf"\A# [^\n]+\n\n{NEEDS}")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-IMPORTED_AS = {"mlflow-skinny": "mlflow", "xgboost-cpu": "xgboost", "scikit-learn": "sklearn"}
+IMPORTED_AS = {
+    "mlflow-skinny": "mlflow",
+    "xgboost-cpu": "xgboost",
+    "scikit-learn": "sklearn",
+    "sage-importance": "sage",
+}
 
 
 def extras_of(match):

@@ -117,6 +117,14 @@ def test_links_that_lead_nowhere_and_files_of_other_hosts_are_found(part, tmp_pa
     assert list(part("links").wrong_links(tmp_path)) == ([("a.html", wrong)] if wrong else [])
 
 
+def test_links_to_scripts_of_the_gallery_lead_to_the_pages_of_their_pictures(part):
+    set_links = part("links").to_pages_of_examples
+    assert set_links("[one](gallery/01_a.py), [two](../gallery/pitfalls/b.py)") == (
+        "[one](examples/01_a.rst), [two](../examples/pitfalls/b.rst)"
+    )
+    assert set_links("`docs/gallery/01_a.py`, [code](../src/a.py)") == "`docs/gallery/01_a.py`, [code](../src/a.py)"
+
+
 # in a browser, opened from disk
 
 in_browser = [
