@@ -7,10 +7,10 @@ JOBS ?= auto
 WORKERS := -n $(JOBS)
 MUTANTS ?= 2
 BASE ?= HEAD
-SOURCES := src tests benchmarks experiments docs/conf.py docs/site/*.py docs/gallery conftest.py
+SOURCES := src tests benchmarks tools experiments docs/conf.py docs/site/*.py docs/gallery conftest.py
 SCALE ?= small
 
-.PHONY: demo test test-all test-slow test-versions test-wheel same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-deadlines bench-monitoring bench-scaling calibrate paper docs clean
+.PHONY: demo test test-all test-slow test-versions test-wheel release same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-deadlines bench-monitoring bench-scaling calibrate paper docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -25,10 +25,13 @@ test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 test-versions: $(VENV)/bin/python # where an interpreter of each version exists
-	$(BIN)/python benchmarks/versions.py
+	$(BIN)/python -m tools.versions
 
 test-wheel: $(VENV)/bin/python
-	$(BIN)/python benchmarks/versions.py --wheel
+	$(BIN)/python -m tools.release --check-only --pythons $(BIN)/python
+
+release: $(VENV)/bin/python # into dist/, tried where an interpreter of each version exists
+	$(BIN)/python -m tools.release
 
 same-bits: $(VENV)/.installed-test # make same-bits BASE=<commit>
 	$(BIN)/python benchmarks/same_bits.py --base $(BASE)
