@@ -160,3 +160,35 @@ def test_every_supported_python_has_a_classifier():
     assert named == classifiers
     assert PROJECT["requires-python"] == f">={SUPPORTED[0]}"
     assert not any(name.startswith("License ::") for name in PROJECT["classifiers"])  # the expression says it
+
+
+def test_the_conda_recipe_has_the_version_and_the_requirements_of_the_package():
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text()
+    assert re.findall(r'^  version: "(.*)"$', recipe, flags=re.MULTILINE) == [clarysage.__version__]
+    assert f'summary: "{PROJECT["description"]}"' in recipe
+    run = re.search(r"^  run:\n((?:    - .*\n)+)", recipe, flags=re.MULTILINE)[1]
+    lines = re.findall(r"- (.*?)(?: #.*)?\n", run)
+    listed = {line.replace(" ", "").replace("matplotlib-base", "matplotlib") for line in lines}
+    assert listed == {f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]}
+    scripts = re.findall(r"- (\w+) = (\S+)$", recipe, flags=re.MULTILINE)
+    assert dict(scripts) == PROJECT["scripts"]
+
+
+def test_workflows_run_every_supported_python_by_commands_that_exist():
+    workflows = {path.stem: path.read_text() for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+    listed = re.search(r"python: \[(.*)\]", workflows["tests"])[1]
+    assert tuple(re.findall(r"[\d.]+", listed)) == SUPPORTED
+    assert tuple(re.findall(r"^ +(3\.\d+)$", workflows["publish"], flags=re.MULTILINE)) == SUPPORTED
+    text = "\n".join(workflows.values())
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert set(re.findall(r"run: make (\S+)", text)) <= targets
+    for module in re.findall(r"python -m (tools\.\w+)", text):
+        assert (ROOT / f"{module.replace('.', '/')}.py").exists()
+
+
+def test_publishing_needs_no_token_and_every_action_is_pinned_to_a_commit():
+    text = "\n".join(path.read_text() for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+    assert "secrets." not in text
+    actions = re.findall(r"uses: (\S+)", text)
+    assert len(actions) > 10
+    assert [action for action in actions if not re.search(r"@[0-9a-f]{40}$", action)] == []
