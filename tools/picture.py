@@ -27,7 +27,8 @@ PAGE = """<!doctype html>
 <style>
 body {{ margin: 0; padding: 16px; display: flex; gap: 16px; background: #d9dde3; }}
 div {{ width: {width}px; height: {height}px; overflow: hidden; background: white; border-radius: 8px; }}
-iframe {{ width: {full_width}px; height: {full_height}px; border: 0; transform: scale({scale}); transform-origin: 0 0; }}
+iframe {{ width: {full_width}px; height: {full_height}px; border: 0; }}
+iframe {{ transform: scale({scale}); transform-origin: 0 0; }}
 </style>
 <div><iframe src="{first}"></iframe></div>
 <div><iframe src="{second}"></iframe></div>
