@@ -23,7 +23,7 @@ import clarysage as cs
 from clarysage.catalogue import ABOUT
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.plots import bars, pixels, signs
-from clarysage.plots.axes import BLUE, VERMILLION
+from clarysage.plots.axes import BLUE, VERMILION
 
 VALUES = (0.1, -0.6, 0.5, 0.02)
 NAMES = ("a", "b", "c", "d")
@@ -133,7 +133,7 @@ def test_exact_results_have_no_error_bars() -> None:
 
 def test_negative_bars_have_another_colour() -> None:
     ax = bars(explain(), ax=new_axis())
-    assert [to_hex(patch.get_facecolor()).upper() for patch in ax.patches] == [BLUE, BLUE, BLUE, VERMILLION]
+    assert [to_hex(patch.get_facecolor()).upper() for patch in ax.patches] == [BLUE, BLUE, BLUE, VERMILION]
 
 
 def test_colours_can_be_given() -> None:

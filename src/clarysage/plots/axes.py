@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette, which people with any colour vision can tell apart
-BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
+BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
 INK = "#333333"
 NOTE_SIZE = 0.83  # of notes, in units of the font size
 NOTE_SPACING = 1.25  # between lines of a note, in units of its font size

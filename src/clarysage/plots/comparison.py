@@ -14,7 +14,7 @@ from clarysage.plots.axes import (
     GREY,
     INK,
     VALUE_WIDTH,
-    VERMILLION,
+    VERMILION,
     axis_inches,
     check_axis,
     drawn_words,
@@ -169,7 +169,7 @@ def _check(comparison: object, ax: object, top: object) -> None:
 COLOURS = (GREY, BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442")  # Okabe and Ito's; the reference is grey
 GROUP_WIDTH = 0.8  # of all bars of a feature
 MARK_DISTANCE = 0.03  # distance of a mark from its bar, as a share of the span of the bars
-STAR = {"linestyle": "none", "marker": "*", "markersize": 8, "color": VERMILLION}
+STAR = {"linestyle": "none", "marker": "*", "markersize": 8, "color": VERMILION}
 
 
 def grouped_bars(ax: Any, comparison: Comparison, features: np.ndarray, level: float) -> float:
