@@ -23,7 +23,7 @@ from itertools import product
 
 import numpy as np
 
-from clarysage.coalitions import shapley_values
+from clarysage.coalitions import masks, shapley_values
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.protocols import (
     ClosedFormBatch,
@@ -38,7 +38,8 @@ from clarysage.protocols import (
     units_of,
 )
 from clarysage.removal.background_draws import BackgroundDraws, variance_factor
-from clarysage.structure.base import mean_predictions
+from clarysage.structure.base import mean_predictions, n_outputs
+from clarysage.structure.linear import Linear
 from clarysage.structure.moebius import Expansion, Terms
 
 SHALLOW, MOST_TERMS = 4, 3000  # depth of trees that have few terms, and number of terms whose products are formed
@@ -48,6 +49,7 @@ NUMBERS_AT_ONCE = 2**22
 OF_LINEAR = "a linear model has a closed form"
 
 # seconds of each operation, as measured on one core of an older machine
+OF_SORT, OF_SEARCH, OF_COMPARISON = 1e-7, 1e-7, 4e-9
 OF_PRODUCT, OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 2e-10, 1e-8, 1.5e-9, 2e-8, 1e-8, 1e-6
 OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
 
@@ -90,7 +92,10 @@ def closed_form_of(game: ModelGame) -> AnalyticForm | None:
             if form is not None:
                 return form
         return _by_terms(game, native, parts) if game.n_players <= MOST_PLAYERS else None
-    return _by_pairs(game, native, parts) if game.n_players <= MOST_PLAYERS else None
+    if game.n_players > MOST_PLAYERS:
+        return None
+    is_of_labels = native.structure.link == "labels" and isinstance(native.structure.representation, Linear)
+    return _by_labels(game, native, parts) if is_of_labels else _by_pairs(game, native, parts)
 
 
 @dataclass(frozen=True)
@@ -341,6 +346,49 @@ class FromTerms:
 
 
 @dataclass(frozen=True)
+class FromSums:
+    """Shares of the labels of a linear model for all coalitions, by the parts that both rows have in the margins.
+
+    Of two classes a hybrid row has the second if the background row's part is above minus the example's part: rows are
+    sorted by their parts, once a coalition.
+    """
+
+    parts: Expansion
+    native: KnownStructure
+    linear: Linear
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        p, linear = self.parts.players, self.linear
+        of_examples, of_rows = (linear.encode(inner) for inner in (self.native.represent(x)[0], self.parts.inner))
+        count = n_outputs(linear.n_margins, "labels")
+        shares, of_coalitions = np.empty((len(x), 2**p, count)), max(1, NUMBERS_AT_ONCE // (8 * of_rows[:, 0].size))
+        by_label = self._sorted if count == 2 else self._compared
+        for start in range(0, 2**p, of_coalitions):
+            numbers = np.arange(start, min(start + of_coalitions, 2**p))
+            is_kept = masks(numbers, p)[:, : of_rows.shape[1]].astype(np.float64)
+            kept = np.einsum("cd,ndk->cnk", is_kept, of_examples, optimize=True) + linear.intercept
+            shares[:, numbers] = by_label(kept, np.einsum("cd,mdk->ckm", 1 - is_kept, of_rows, optimize=True))
+        return shares
+
+    def _sorted(self, kept: np.ndarray, withheld: np.ndarray) -> np.ndarray:
+        """Returns shares (n, c, 2) of two labels, from parts of margins (c, n, 1) and (c, 1, m)."""
+        if self.linear.n_margins == 2:  # the difference is the margin of the second class
+            kept, withheld = kept[:, :, 1:] - kept[:, :, :1], withheld[:, 1:] - withheld[:, :1]
+        order = withheld[:, 0].argsort(axis=1)
+        parts = np.take_along_axis(withheld[:, 0], order, axis=1)
+        below = np.cumsum(np.pad(self.parts.row_weights[order], ((0, 0), (1, 0))), axis=1)
+        first = [
+            sums[row.searchsorted(-x[:, 0], side="right")] for sums, row, x in zip(below, parts, kept, strict=True)
+        ]
+        return np.stack([np.stack(first, axis=1), 1 - np.stack(first, axis=1)], axis=-1)
+
+    def _compared(self, kept: np.ndarray, withheld: np.ndarray) -> np.ndarray:
+        """Returns shares (n, c, K) of several labels, from parts of margins (c, n, K) and (c, K, m)."""
+        rows = np.moveaxis(kept, 1, 0)[..., None]
+        return np.stack([mean_predictions(row + withheld, self.parts.row_weights, "labels") for row in rows])
+
+
+@dataclass(frozen=True)
 class FromPairs:
     """Mean predictions of all coalitions under any link, by pairs of an example and a background row."""
 
@@ -444,6 +492,19 @@ def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     how = f"predictions for all coalitions are computed from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
     return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _seconds_of_pair(game, parts))
+
+
+def _by_labels(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm:
+    linear = native.structure.representation
+    assert isinstance(linear, Linear)
+    p, examples, m, k = game.n_players, len(game.X), len(native.inner), linear.n_margins
+    at_once = max(1, NUMBERS_AT_ONCE // (2**p * n_outputs(k, "labels")))
+    of_rows = m * OF_SORT * -(-examples // at_once) + examples * (OF_SEARCH if k <= 2 else m * k * OF_COMPARISON)
+    seconds = 2**p * (of_rows + examples * (len(game.losses) + p) * OF_LOSS)
+    predict = FromSums(parts, native, linear.with_owner(parts.player))
+    solve = Coalitions(predict, game.X, game.losses, game.targets, game.weights, game.floor)
+    how = "labels for all coalitions are computed from the weights of the linear model"
+    return AnalyticForm(how, solve, at_once, seconds, _seconds_of_pair(game, parts))
 
 
 def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
