@@ -59,14 +59,11 @@ class PlayerSets:
     Attributes
     ----------
     count : M, the number of sets; the empty set is number 0
-    leaf_start, rank : the players of each leaf in ascending order, and the position there of each of ``Trees.paths``
     id_start, ids : numbers of all sets within the path of each leaf
     edges : A, A without i, and i, for all sets A and their players i; None where A is number sum_{i in A} 2^i
     """
 
     count: int
-    leaf_start: np.ndarray
-    rank: np.ndarray
     id_start: np.ndarray
     ids: np.ndarray
     edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
@@ -74,18 +71,21 @@ class PlayerSets:
     @classmethod
     def of(cls, trees: Trees, players: int, *, by_number: bool, most_sets: int = MOST_SETS) -> PlayerSets | None:
         """Numbers the sets in the order of their first leaf, or all 2^p by their players; None if they are too many."""
-        from clarysage.structure.kernels.leaf_terms import number_sets, number_sets_by_bits
+        from clarysage.structure.kernels.leaf_terms import first_of_equal_paths, number_sets, number_sets_by_bits
 
         leaf_start, path_players, _ = trees.paths
-        leaf = np.repeat(np.arange(len(leaf_start) - 1), np.diff(leaf_start))
-        ascending = np.lexsort((path_players, leaf))
-        rank = np.empty_like(ascending)
-        rank[ascending] = np.arange(len(ascending)) - leaf_start[leaf]
-        layout = (leaf_start, path_players[ascending])
+        first_leaf = first_of_equal_paths(leaf_start, path_players, players)
+        is_first = first_leaf == np.arange(len(first_leaf))
+        sizes = np.where(is_first, 2.0 ** np.diff(leaf_start), 0.0)
+        if sizes.sum() > MOST_IDS:
+            return None
+        ends = np.cumsum(sizes).astype(np.int64)
+        id_start, ids = (ends - sizes.astype(np.int64))[first_leaf], np.empty(ends[-1], dtype=np.int64)
         if by_number:
-            return cls(2**players, leaf_start, rank, *number_sets_by_bits(*layout))
-        id_start, ids, count, *edges = number_sets(*layout, players, most_sets, MOST_IDS)
-        return None if count < 0 else cls(count, leaf_start, rank, id_start, ids, tuple(edges))
+            number_sets_by_bits(leaf_start, path_players, first_leaf, id_start, ids)
+            return cls(2**players, id_start, ids)
+        count, *edges = number_sets(leaf_start, path_players, players, first_leaf, id_start, ids, most_sets)
+        return None if count < 0 else cls(count, id_start, ids, tuple(edges))
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -135,8 +135,7 @@ class LeafTerms:
             trees.right,
             trees.roots,
             trees.paths[2],
-            self.sets.leaf_start,
-            self.sets.rank,
+            trees.paths[0],
             trees.depth,
             trees.tree_leaf,
         )
@@ -168,8 +167,6 @@ class LeafTerms:
             trees.output,
             trees.values,
             trees.paths[2],
-            self.sets.leaf_start,
-            self.sets.rank,
             trees.depth,
             self.sets.id_start,
             self.sets.ids,

@@ -8,10 +8,9 @@ on S and the background row b meets all others, so that its mean margin is
                                                      (-1)^|W| w H[B] [B | W within S].
 
 So it adds (-1)^|W| w H[B] to the terms of the sets B | W. Only those B are gone through that some background row fails
-exactly, which are few. Sets within P are numbers whose bit j stands for the j-th player of P, in ascending order::
+exactly, which are few. Sets within P are numbers whose bit j stands for the j-th player of the path, as in leaf tables
+(:mod:`clarysage.structure.kernels.leaf_tables`), from where ``leaf_start``, ``path_players`` and ``path_position`` are::
 
-    leaf_start  [0, 2, ...]    leaf l has the players path_players[leaf_start[l]:leaf_start[l + 1]], in ascending order
-    rank        bit of each entry of ``Trees.paths``, whose players are in the order of the tree, in ascending order
     id_start    [0, 0, ...]    term ids[id_start[l] + A] is that of the set A; leaves of equal paths share their ids
     live_start  [0, 3, ...]    leaf l has the sets live_set[live_start[l]:live_start[l + 1]] with the weights live_share
 
@@ -38,6 +37,17 @@ def _find(keys, key):
 
 
 @part
+def _doubled_table(keys, numbers):
+    """Returns a hash table with twice as many slots."""
+    new_keys, new_numbers = np.full(2 * len(keys), -1, np.int64), np.empty(2 * len(keys), np.int64)
+    for old in range(len(keys)):
+        if keys[old] >= 0:
+            slot = _find(new_keys, keys[old])
+            new_keys[slot], new_numbers[slot] = keys[old], numbers[old]
+    return new_keys, new_numbers
+
+
+@part
 def _doubled(array):
     longer = np.empty(2 * len(array), array.dtype)
     longer[: len(array)] = array
@@ -45,109 +55,104 @@ def _doubled(array):
 
 
 @compiled
-def number_sets(leaf_start, path_players, n_players, most_sets, most_ids):
+def first_of_equal_paths(leaf_start, path_players, n_players):
+    """Returns for each leaf the first one whose path has the same players in the same order."""
+    first = np.empty(len(leaf_start) - 1, np.int64)
+    keys, numbers, count = np.full(1 << 12, -1, np.int64), np.empty(1 << 12, np.int64), 1
+    leaf_of = np.full(1 << 12, -1, np.int64)  # by the number of the path
+    for leaf in range(len(first)):
+        number = 0
+        for j in range(leaf_start[leaf], leaf_start[leaf + 1]):
+            key = number * n_players + path_players[j]
+            slot = _find(keys, key)
+            if keys[slot] < 0:
+                keys[slot], numbers[slot] = key, count
+                count += 1
+            number = numbers[slot]
+            if 2 * count > len(keys):
+                keys, numbers = _doubled_table(keys, numbers)
+        while number >= len(leaf_of):
+            length = len(leaf_of)
+            leaf_of = _doubled(leaf_of)
+            leaf_of[length:] = -1
+        if leaf_of[number] < 0:
+            leaf_of[number] = leaf
+        first[leaf] = leaf_of[number]
+    return first
+
+
+@compiled
+def number_sets(leaf_start, path_players, n_players, first_leaf, id_start, ids, most_sets):
     """Numbers all sets of players that share a path, the empty set first, and lists their edges (A, A without i).
 
-    Returns ``id_start`` (leaves,), ``ids``, the number of sets, and the edges: A, A without i, and i. The number of
-    sets is -1 if there are more than ``most_sets``, or more than ``most_ids`` ids.
+    Writes ``ids``, where ``first_leaf`` says which leaves are the first with their path. Returns the number of sets,
+    which is -1 if there are more than ``most_sets``, and the edges: A, A without i, and i.
 
     A set is known by its largest player and by the number of the set without it, which is a key without collisions.
     """
-    leaves = len(leaf_start) - 1
-    id_start = np.empty(leaves, np.int64)
-    keys, children = np.full(1 << 12, -1, np.int64), np.empty(1 << 12, np.int64)
-    ids, n_ids = np.empty(1 << 12, np.int64), 0
-    path_ids = np.full(1 << 12, -1, np.int64)  # where the ids of a path begin, by the number of its set
+    keys, numbers, n_sets = np.full(1 << 12, -1, np.int64), np.empty(1 << 12, np.int64), 1
     edge_set, edge_without, edge_player = (
         np.empty(1 << 12, np.int64),
         np.empty(1 << 12, np.int64),
         np.empty(1 << 12, np.int64),
     )
-    n_sets, n_edges = 1, 0
-    for leaf in range(leaves):
-        first, k = leaf_start[leaf], leaf_start[leaf + 1] - leaf_start[leaf]
-        number = 0
-        for j in range(k):
-            slot = _find(keys, number * n_players + path_players[first + j])
-            if keys[slot] < 0:
-                number = -1
-                break
-            number = children[slot]
-        if number >= 0 and path_ids[number] >= 0:
-            id_start[leaf] = path_ids[number]
+    n_edges = 0
+    for leaf in range(len(first_leaf)):
+        if first_leaf[leaf] != leaf:
             continue
-        if k > 40 or n_ids + (1 << k) > most_ids:
-            return id_start, ids, -1, edge_set, edge_without, edge_player
-        while n_ids + (1 << k) > len(ids):
-            ids = _doubled(ids)
-        id_start[leaf] = n_ids
-        ids[n_ids] = 0
+        start, k, table = leaf_start[leaf], leaf_start[leaf + 1] - leaf_start[leaf], id_start[leaf]
+        ascending = np.argsort(path_players[start : start + k])
+        of_set = np.zeros(1 << k, np.int64)  # sets of the path whose bits are of players in ascending order
+        position = np.zeros(1 << k, np.int64)  # the same sets with bits in the order of the path
+        ids[table] = 0
         highest = -1
         for members in range(1, 1 << k):
             if members >> (highest + 1):
                 highest += 1
-            key = ids[n_ids + members - (1 << highest)] * n_players + path_players[first + highest]
+            rest = members - (1 << highest)
+            position[members] = position[rest] | (1 << ascending[highest])
+            key = of_set[rest] * n_players + path_players[start + ascending[highest]]
             slot = _find(keys, key)
             if keys[slot] < 0:
-                if n_sets == most_sets:
-                    return id_start, ids, -1, edge_set, edge_without, edge_player
-                keys[slot], children[slot] = key, n_sets
-                while n_edges + k > len(edge_set):
-                    edge_set, edge_without, edge_player = (
-                        _doubled(edge_set),
-                        _doubled(edge_without),
-                        _doubled(edge_player),
-                    )
+                if n_sets >= most_sets:
+                    return -1, edge_set, edge_without, edge_player
+                keys[slot], numbers[slot] = key, n_sets
+                of_set[members] = n_sets
+                if n_edges + k > len(edge_set):
+                    edge_set, edge_without = _doubled(edge_set), _doubled(edge_without)
+                    edge_player = _doubled(edge_player)
                 for j in range(highest + 1):
                     if (members >> j) & 1:
                         edge_set[n_edges] = n_sets
-                        edge_without[n_edges] = ids[n_ids + members - (1 << j)]
-                        edge_player[n_edges] = path_players[first + j]
+                        edge_without[n_edges] = of_set[members - (1 << j)]
+                        edge_player[n_edges] = path_players[start + ascending[j]]
                         n_edges += 1
-                ids[n_ids + members] = n_sets
                 n_sets += 1
-                if n_sets >= len(path_ids):
-                    length = len(path_ids)
-                    path_ids = _doubled(path_ids)
-                    path_ids[length:] = -1
                 if 2 * n_sets > len(keys):
-                    old_keys, old_children = keys, children
-                    keys = np.full(2 * len(old_keys), -1, np.int64)
-                    children = np.empty(2 * len(old_keys), np.int64)
-                    for old in range(len(old_keys)):
-                        if old_keys[old] >= 0:
-                            slot = _find(keys, old_keys[old])
-                            keys[slot], children[slot] = old_keys[old], old_children[old]
+                    keys, numbers = _doubled_table(keys, numbers)
             else:
-                ids[n_ids + members] = children[slot]
-        path_ids[ids[n_ids + (1 << k) - 1]] = n_ids
-        n_ids += 1 << k
-    return id_start, ids[:n_ids], n_sets, edge_set[:n_edges], edge_without[:n_edges], edge_player[:n_edges]
+                of_set[members] = numbers[slot]
+            ids[table + position[members]] = of_set[members]
+    return n_sets, edge_set[:n_edges], edge_without[:n_edges], edge_player[:n_edges]
 
 
 @compiled
-def number_sets_by_bits(leaf_start, path_players):
-    """Numbers sets A of players by sum_{i in A} 2^i; returns ``id_start`` (leaves,) and ``ids`` like number_sets."""
-    leaves = len(leaf_start) - 1
-    id_start, entries = np.empty(leaves, np.int64), 0
-    for leaf in range(leaves):
-        id_start[leaf] = entries
-        entries += 1 << (leaf_start[leaf + 1] - leaf_start[leaf])
-    ids = np.empty(entries, np.int64)
-    for leaf in range(leaves):
-        first, highest = id_start[leaf], -1
-        ids[first] = 0
+def number_sets_by_bits(leaf_start, path_players, first_leaf, id_start, ids):
+    """Writes ``ids`` that number sets A of players by sum_{i in A} 2^i."""
+    for leaf in range(len(first_leaf)):
+        if first_leaf[leaf] != leaf:
+            continue
+        table, highest = id_start[leaf], -1
+        ids[table] = 0
         for members in range(1, 1 << (leaf_start[leaf + 1] - leaf_start[leaf])):
             if members >> (highest + 1):
                 highest += 1
-            ids[first + members] = ids[first + members - (1 << highest)] + (
-                1 << path_players[leaf_start[leaf] + highest]
-            )
-    return id_start, ids
+            player = path_players[leaf_start[leaf] + highest]
+            ids[table + members] = ids[table + members - (1 << highest)] + (1 << player)
 
 
 @compiled
-def failing_shares(b, row_weights, left, right, roots, path_position, leaf_start, rank, depth, tree_leaf):
+def failing_shares(b, row_weights, left, right, roots, path_position, leaf_start, depth, tree_leaf):
     """Returns ``live_start``, ``live_set`` and ``live_share`` of background rows b (m, words), as described above.
 
     ``tree_leaf`` (trees + 1,) has the first leaf of each tree, and the number of all leaves.
@@ -179,15 +184,11 @@ def failing_shares(b, row_weights, left, right, roots, path_position, leaf_start
                     node = left[node] if goes_left else right[node]
                 shares[share_start[~node] + failed] += row_weights[row]
         for leaf in range(tree_leaf[tree], tree_leaf[tree + 1]):
-            first, k = leaf_start[leaf], leaf_start[leaf + 1] - leaf_start[leaf]
-            for failed in range(1 << k):
+            for failed in range(1 << (leaf_start[leaf + 1] - leaf_start[leaf])):
                 if shares[share_start[leaf] + failed] != 0.0:
                     if count == len(live_set):
                         live_set, live_share = _doubled(live_set), _doubled(live_share)
-                    members = 0
-                    for j in range(k):
-                        members |= ((failed >> j) & 1) << rank[first + j]
-                    live_set[count], live_share[count] = members, shares[share_start[leaf] + failed]
+                    live_set[count], live_share[count] = failed, shares[share_start[leaf] + failed]
                     count += 1
             live_start[leaf + 1] = count
     return live_start, live_set[:count], live_share[:count]
@@ -202,8 +203,6 @@ def add_leaf_terms(
     output,
     values,
     path_position,
-    leaf_start,
-    rank,
     depth,
     id_start,
     ids,
@@ -230,26 +229,24 @@ def add_leaf_terms(
                     top += 1
                     node = left[node] if goes_left else right[node]
                 leaf = ~node
-                first, failing = id_start[leaf], 0
-                for j in range(leaf_start[leaf + 1] - leaf_start[leaf]):
-                    failing |= ((failed >> j) & 1) << rank[leaf_start[leaf] + j]
+                first = id_start[leaf]
                 for live in range(live_start[leaf], live_start[leaf + 1]):
                     members = live_set[live]
-                    if members & failing:
+                    if members & failed:
                         continue
-                    subset, share = failing, live_share[live]
+                    subset, share = failed, live_share[live]
                     while True:  # all subsets W of the conditions that x fails
-                        odd, rest = False, subset
-                        while rest:
-                            odd, rest = not odd, rest & (rest - 1)
                         term = ids[first + (members | subset)]
+                        sign = subset ^ (subset >> 16)
+                        sign ^= sign >> 8
+                        sign ^= sign >> 4
+                        sign = 1 - 2 * ((0x6996 >> (sign & 15)) & 1)  # -1 where W is odd
                         changes += 1
                         for v in range(width):
-                            change = share * values[leaf, v]
-                            terms[out + v, term, i] += -change if odd else change
+                            terms[out + v, term, i] += sign * share * values[leaf, v]
                         if subset == 0:
                             break
-                        subset = (subset - 1) & failing
+                        subset = (subset - 1) & failed
     return changes
 
 
