@@ -30,8 +30,7 @@ from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.models import as_predictor
 from clarysage.players import Players
 from clarysage.structure.base import apply_link, mean_predictions
-from clarysage.structure.linear import Linear
-from clarysage.structure.moebius import Expansion
+from clarysage.structure.moebius import Expansion, LinearTerms
 from clarysage.structure.oblivious import Level, ObliviousTree, flatten_oblivious_trees
 from clarysage.structure.trees import Trees
 
@@ -129,7 +128,7 @@ CASES: dict[str, tuple[str, Callable[[], Any], Any, Any, Any, str]] = {
     ),
     "depth 4": ("catboost", lambda: _catboost(depth=4), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "depth 4, categories": ("lightgbm", lambda: _lightgbm(max_depth=4), MIXED, BY_WORD, "squared error", MULTIPLIED),
-    "deep": ("sklearn", lambda: tree.DecisionTreeRegressor(max_depth=7), NUMBERS, SCORE, "squared error", TABLES),
+    "deep": ("sklearn", lambda: tree.DecisionTreeRegressor(max_depth=7), NUMBERS, SCORE, "squared error", MULTIPLIED),
     "deep, xgboost": ("xgboost", _xgboost, WITH_GAPS, SCORE, ["squared error", "absolute error"], TABLES),
     "deep, lightgbm": ("lightgbm", _lightgbm, WITH_GAPS, SCORE, ["absolute error", "squared error"], TABLES),
     "deep, catboost": ("catboost", _catboost, WITH_GAPS, SCORE, "absolute error", TABLES),
@@ -142,7 +141,7 @@ CASES: dict[str, tuple[str, Callable[[], Any], Any, Any, Any, str]] = {
         TEXT,
         BY_WORD,
         "squared error",
-        TABLES,
+        MULTIPLIED,
     ),
     "two classes, xgboost": ("xgboost", lambda: _xgboost("XGBClassifier"), WITH_GAPS, TWO, "cross entropy", PAIRS),
     "two classes, lightgbm": (
@@ -526,7 +525,7 @@ def test_exact_method_says_that_there_is_no_error_and_how_it_was_found(is_deep):
         assert told.method == "exact"
         assert set(told.targets) == {"rows", "population"}
     (chosen,) = (note for note in told.notes if str(note).startswith("Method 'exact' was chosen"))
-    assert (TABLES if is_deep else MULTIPLIED) in chosen
+    assert MULTIPLIED in chosen
     assert abs(told.values.sum() - told.total) <= 1e-10 * abs(told.total)
 
 
@@ -625,12 +624,15 @@ def expansion(name: str, rng: np.random.Generator, player: np.ndarray) -> tuple[
 )
 def test_terms_of_subsets_add_up_to_mean_margins(name, player, by_number, seed):
     parts, z = expansion(name, np.random.default_rng(seed), player)
-    terms = parts.terms(by_number=by_number)
+    terms = parts.linear_terms() or parts.leaf_terms(by_number=by_number)
     assert terms is not None
     found, form = terms(z), parts.representation.with_owner(player)
-    sets = np.eye(parts.players + 1, dtype=bool)[:, 1:] if isinstance(parts.representation, Linear) else terms.sets
-    if by_number and not isinstance(parts.representation, Linear):
-        assert len(sets) == 2**parts.players
+    if isinstance(terms, LinearTerms):
+        sets = np.eye(parts.players + 1, dtype=bool)[:, 1:]
+    elif by_number:
+        sets = (np.arange(2**parts.players)[:, None] >> np.arange(parts.players)) & 1 > 0
+    else:
+        sets = terms.sets.members(parts.players)
     for kept in product([False, True], repeat=parts.players):
         within = ~(sets & ~np.array(kept)).any(axis=1)
         hybrid = form.hybrid_margins(form.encode(z), form.encode(parts.inner), np.tile(np.array(kept), (len(z), 1)))

@@ -22,6 +22,7 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
+import scipy
 
 from clarysage.coalitions import masks, shapley_values
 from clarysage.inference.influence import BackgroundInfluence
@@ -40,18 +41,20 @@ from clarysage.protocols import (
 from clarysage.removal.background_draws import BackgroundDraws, variance_factor
 from clarysage.structure.base import mean_predictions, n_outputs
 from clarysage.structure.linear import Linear
-from clarysage.structure.moebius import Expansion, Terms
+from clarysage.structure.moebius import MOST_SETS, Expansion, LeafTerms, Terms
 
-SHALLOW, MOST_TERMS = 4, 3000  # depth of trees that have few terms, and number of terms whose products are formed
-MOST_ENTRIES = 2**20  # entries of leaf tables that are grouped by their sets of players
 MOST_PLAYERS = 14  # players whose coalitions are all enumerated
+MOST_POINTS = 7  # of quadrature: each makes the error some hundred times smaller, and with seven it is that of rounding
+EXAMPLES_AT_ONCE = 64
 NUMBERS_AT_ONCE = 2**22
 OF_LINEAR = "a linear model has a closed form"
 
 # seconds of each operation, as measured on one core of an older machine
 OF_SORT, OF_SEARCH, OF_COMPARISON = 1e-7, 1e-7, 4e-9
-OF_PRODUCT, OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 2e-10, 1e-8, 1.5e-9, 2e-8, 1e-8, 1e-6
+OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 8e-9, 1.5e-9, 2e-8, 1e-8, 1e-6
 OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
+OF_EDGE, OF_DISTANT_EDGE, SETS_IN_CACHE = 8e-10, 1.2e-9, 2**17  # of orthogonal terms that fit the cache, or do not
+COUNTED_ROWS = 8  # on which the changes of terms are counted
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def closed_form_of(game: ModelGame) -> AnalyticForm | None:
         if all(loss.degree == 1 for loss in game.losses):
             return _by_sums(game, native, parts)
         if all(loss.degree == 2 for loss in game.losses):
-            form = _by_products(game, native, parts)
+            form = _by_squares(game, native, parts)
             if form is not None:
                 return form
         return _by_terms(game, native, parts) if game.n_players <= MOST_PLAYERS else None
@@ -217,19 +220,29 @@ class Additive:
 
 
 @dataclass(frozen=True)
-class Products:
-    r"""Values under squared error of f_S = sum_{A within S} a_A.
+class SquaredSums:
+    r"""Values under squared error of f_S = sum_{A within S} a_A, by orthogonal terms.
 
-    For each example and output, in the units (K,) of the loss,
+    Let every player be in S with probability q, r = q (1 - q), and g_S = f_S - y, of which only the constant term
+    differs from that of f_S. The functions prod_{j in A} ([j in S] - q) of S are orthogonal, with second moments
+    r^{|A|}; the coefficients of g_S are
 
-    .. math:: \phi_i = 2 (y - a_\emptyset) \sum_{A \ni i} \frac{a_A}{|A|}
-        - \sum_{A, B \neq \emptyset: i \in A \cup B} \frac{a_A a_B}{|A \cup B|}
+    .. math:: u_A(q) = \sum_{B \supseteq A} a_B q^{|B| - |A|}
 
-    since the players of A and B share the product of their terms equally. The sum over pairs with i in A or B is twice
-    the sum over pairs with i in A, minus the sum over pairs with i in both.
+    so that the second moment of g_S is a single sum over sets. Shapley values are integrals over q of the expected
+    change of -g_S^2 as player i enters (the multilinear extension, Owen 1972):
+
+    .. math:: \phi_i = -\int_0^1 \sum_{A \ni i} r^{|A| - 1} u_A (2 u_{A - i} + (1 - 2 q) u_A) \, dq
+
+    The integrand is a polynomial of degree min(2 k, p) - 1 at most, where paths have k players at most, for which
+    Gauss-Legendre quadrature with min(k, p / 2) points is exact. Proof: docs/theory/native_walks.md.
+
+    References
+    ----------
+    G. Owen (1972). Multilinear extensions of games. Management Science 18, P64-P79.
     """
 
-    terms: Terms
+    terms: LeafTerms
     native: KnownStructure
     X: np.ndarray
     targets: tuple[np.ndarray, ...]
@@ -237,43 +250,62 @@ class Products:
     weights: np.ndarray
 
     def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
-        terms = self.terms(self.native.represent(self.X[examples])[0])
-        nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, M, K)
-        products = np.array([self._products(a[:, :, k]) for k in range(a.shape[2])])  # (K, n, p)
-        parts = np.stack(
-            [
-                self._alone(*in_units(unit, a, target[examples] - nothing))
-                - (products / unit[:, None, None] ** 2).sum(axis=0)
-                for target, unit in zip(self.targets, self.units, strict=True)
-            ],
-            axis=1,
-        )
+        from clarysage.structure.kernels.leaf_terms import LANES
+
+        players = len(self._player_start) - 1
+        parts = np.zeros((len(examples), len(self.targets), players))
+        for start in range(0, len(examples), LANES):
+            lanes = np.resize(examples[start : start + LANES], LANES)  # the last ones are filled up with the first
+            count = len(examples[start : start + LANES])
+            terms = self.terms.by_output(self.native.represent(self.X[lanes])[0])
+            for number, (target, unit) in enumerate(zip(self.targets, self.units, strict=True)):
+                for k in np.flatnonzero(np.isfinite(unit)):
+                    values = self._values(terms[k], target[lanes, k]) / unit[k] ** 2
+                    parts[start : start + count, number] += values.T[:count]
         parts *= self.weights[examples][:, None, None]
         return ClosedFormBatch(parts.sum(axis=0), parts)
 
-    def _alone(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Returns the part of the values (n, p) that is linear in the terms."""
-        return np.asarray(2 * np.einsum("nmk,nk->nm", a, y) @ (self._sets / self._sets.sum(axis=1, keepdims=True)))
+    def _values(self, terms: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Returns the values (p, n) of the terms (M, n) of one output."""
+        from clarysage.structure.kernels.leaf_terms import squared_values
 
-    def _products(self, a: np.ndarray) -> np.ndarray:
-        """Returns the part of the values (n, p) that is quadratic in the terms (n, M) of one output."""
-        values = 2 * (a * (a @ self._shares)) @ self._sets
-        for player, has_player in enumerate(self._sets.T > 0):
-            with_player = a[:, has_player]
-            shares = self._shares[np.ix_(has_player, has_player)]
-            values[:, player] -= ((with_player @ shares) * with_player).sum(axis=1)
-        return np.asarray(values)
+        values, nothing = np.empty((len(self._player_start) - 1, terms.shape[1])), terms[0].copy()
+        terms[0] -= y
+        squared_values(terms, self.terms.sets.sizes, self._player_start, *self._edges, *self._quadrature, values)
+        terms[0] = nothing
+        return values
 
     @cached_property
-    def _sets(self) -> np.ndarray:
-        """The players of each term but the empty one, (M, p)."""
-        return self.terms.sets[1:].astype(np.float64)
+    def _order(self) -> np.ndarray:
+        """The order of edges by player."""
+        return np.argsort(self._all_edges[2], kind="stable")
 
     @cached_property
-    def _shares(self) -> np.ndarray:
-        """The shares 1 / |A u B| of all pairs of terms, (M, M)."""
-        size = self._sets.sum(axis=1)
-        return np.asarray(1 / (size[:, None] + size - self._sets @ self._sets.T))
+    def _edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """The edges A and A without i, sorted by i."""
+        return self._all_edges[0][self._order], self._all_edges[1][self._order]
+
+    @cached_property
+    def _player_start(self) -> np.ndarray:
+        """The first edge of each player, (p + 1,)."""
+        return np.searchsorted(self._all_edges[2][self._order], np.arange(self.terms.players + 1))
+
+    @property
+    def _all_edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        edges = self.terms.sets.edges
+        assert edges is not None, "only numbers of all 2^p sets have no edges"
+        return edges
+
+    @cached_property
+    def _quadrature(self) -> tuple[np.ndarray, np.ndarray]:
+        """The Gauss-Legendre points and weights on [0, 1]."""
+        points, weights = np.polynomial.legendre.leggauss(quadrature_points(self.terms))
+        return (1 + points) / 2, weights / 2
+
+
+def quadrature_points(terms: LeafTerms) -> int:
+    """Returns the number of points at which the quadrature over q is exact, or within rounding error of that."""
+    return max(1, min(int(terms.sets.sizes.max(initial=0)), -(-terms.players // 2), MOST_POINTS))
 
 
 @dataclass(frozen=True)
@@ -290,16 +322,27 @@ class Sums:
     X: np.ndarray
     outputs: tuple[int, ...]
     weights: np.ndarray
-    is_additive: bool
 
     def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
-        a = self.terms(self.native.represent(self.X[examples])[0])[:, 1:, list(self.outputs)]  # (n, M, L)
-        parts = np.moveaxis(a, 2, 1)
-        if not self.is_additive:  # else each term belongs to one player, in their order
-            sets = self.terms.sets[1:].astype(np.float64)
-            parts = parts @ (sets / sets.sum(axis=1, keepdims=True))
+        a = self.terms(self.native.represent(self.X[examples])[0])[:, :, list(self.outputs)]  # (n, M, L)
+        n, count, losses = a.shape
+        if self._shares is None:  # each term but the first belongs to one player, in their order
+            parts = np.moveaxis(a[:, 1:], 2, 1)
+        else:
+            parts = (np.moveaxis(a, 2, 1).reshape(n * losses, count) @ self._shares).reshape(n, losses, -1)
         parts = parts * self.weights[examples][:, None, None]
         return ClosedFormBatch(parts.sum(axis=0), parts)
+
+    @cached_property
+    def _shares(self) -> scipy.sparse.csr_matrix | None:
+        """The shares 1 / |A| of players in terms, (M, p); None where each term belongs to one player."""
+        if not isinstance(self.terms, LeafTerms):
+            return None
+        sets = self.terms.sets
+        assert sets.edges is not None, "only numbers of all 2^p sets have no edges"
+        of_set, _, player = sets.edges
+        shape = (sets.count, self.terms.players)
+        return scipy.sparse.csr_matrix((1 / sets.sizes[of_set], (of_set, player)), shape=shape)
 
 
 @dataclass(frozen=True)
@@ -434,61 +477,63 @@ def _additive_values(nothing: np.ndarray, a: np.ndarray, target: np.ndarray) -> 
 
 
 def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    if not parts.representation.is_linear and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
-        return None
-    terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
+    linear = parts.linear_terms()
+    terms = parts.leaf_terms() if linear is None else linear
     if terms is None:
         return None
+    k, how = native.structure.representation.n_margins, OF_LINEAR if linear is not None else _of_terms(terms.count)
     of_output = [ability(loss, OutputLoss) for loss in game.losses]
     outputs = tuple(loss.number for loss in of_output if loss is not None)
-    is_additive = parts.representation.is_linear
-    count = game.n_players if is_additive else len(terms.sets)
-    seconds = len(game.X) * k * (count * game.n_players * OF_PRODUCT + (parts.entries + game.X.shape[1]) * OF_ENTRY)
-    how = OF_LINEAR if is_additive else _of_terms(count)
-    solve = Sums(terms, native, game.X, outputs, game.weights, is_additive)
-    return AnalyticForm(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _seconds_of_pair(game, parts))
-
-
-def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > MOST_ENTRIES
-    if is_deep and not parts.representation.is_linear:
-        return None
-    terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
-    if terms is None:
-        return None
-    units = tuple(units_of(loss, k) for loss in game.losses)
-    data = (native, game.X, game.targets, units, game.weights)
-    if parts.representation.is_linear:
-        at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
-        seconds = game.X.size * k * OF_ENTRY
-        matched = ability(game, SelfMatched)
-        self_match = None if matched is None else matched.self_match
-        form = Additive(terms, *data, parts.row_weights, self_match)
-        return AnalyticForm(OF_LINEAR, form, at_once, seconds, _seconds_of_pair(game, parts), form.influence)
-    if len(terms.sets) > MOST_TERMS:
-        return None
-    count = len(terms.sets)
-    seconds = len(game.X) * k * (count**2 * OF_PRODUCT + parts.entries * OF_ENTRY)
-    how = _of_terms(count)
-    at_once = max(1, NUMBERS_AT_ONCE // (count * k))
-    return AnalyticForm(how, Products(terms, *data), at_once, seconds, _seconds_of_pair(game, parts))
-
-
-def _of_terms(count: int) -> str:
-    """Returns the reason, for users, why the values of shallow trees have a closed form."""
-    return (
-        f"the trees are a sum of {count:,} term{'s' * (count != 1)} of few features each, whose values have a formula"
+    live = _live_terms(native, terms) if isinstance(terms, LeafTerms) else game.X.shape[1]
+    seconds = len(game.X) * k * (terms.count * OF_SUM + live * OF_ENTRY)
+    solve = Sums(terms, native, game.X, outputs, game.weights)
+    return AnalyticForm(
+        how, solve, max(1, NUMBERS_AT_ONCE // (terms.count * k)), seconds, _seconds_of_pair(game, parts)
     )
 
 
+def _by_squares(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
+    k = native.structure.representation.n_margins
+    units = tuple(units_of(loss, k) for loss in game.losses)
+    data = (native, game.X, game.targets, units, game.weights)
+    linear, pair = parts.linear_terms(), _seconds_of_pair(game, parts)
+    if linear is not None:
+        at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
+        matched = ability(game, SelfMatched)
+        self_match = None if matched is None else matched.self_match
+        form = Additive(linear, *data, parts.row_weights, self_match)
+        return AnalyticForm(OF_LINEAR, form, at_once, game.X.size * k * OF_ENTRY, pair, form.influence)
+    terms = parts.leaf_terms(most_sets=MOST_SETS // k)
+    if terms is None or terms.sets.edges is None:
+        return None
+    at_once = max(1, min(EXAMPLES_AT_ONCE, NUMBERS_AT_ONCE // (game.n_players * len(game.losses))))
+    solved, edges = sum(int(np.isfinite(unit).sum()) for unit in units), len(terms.sets.edges[0])
+    of_edge = OF_EDGE if terms.count <= SETS_IN_CACHE else OF_DISTANT_EDGE
+    of_example = k * _live_terms(native, terms) * OF_ENTRY + solved * 2 * quadrature_points(terms) * edges * of_edge
+    return AnalyticForm(_of_terms(terms.count), SquaredSums(terms, *data), at_once, len(game.X) * of_example, pair)
+
+
+def _live_terms(native: KnownStructure, terms: LeafTerms) -> float:
+    """Returns how many changes of terms an example takes on average, counted on a few background rows."""
+    return terms.changes(native.inner[:COUNTED_ROWS]) / len(native.inner[:COUNTED_ROWS])
+
+
+def _of_terms(count: int) -> str:
+    """Returns the reason, for users, why the values of trees have a closed form."""
+    terms = f"{count:,} term{'s' * (count != 1)}"
+    return f"the trees are a sum of {terms} of few features each, whose values have a formula"
+
+
 def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    terms = parts.terms(by_number=True)
+    linear = parts.linear_terms()
+    terms = parts.leaf_terms(by_number=True) if linear is None else linear
     if terms is None:
         return None
     p, k = game.n_players, native.structure.representation.n_margins
-    seconds = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
+    live = _live_terms(native, terms) if isinstance(terms, LeafTerms) else 0
+    seconds = live * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
-    source = "the weights of the linear model" if parts.representation.is_linear else "the leaves of the trees"
+    source = "the leaves of the trees" if linear is None else "the weights of the linear model"
     how = f"predictions for all coalitions are computed from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
     return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _seconds_of_pair(game, parts))
