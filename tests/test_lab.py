@@ -188,20 +188,6 @@ def test_a_case_that_fails_in_both_trees_is_a_failure_unless_a_library_is_missin
     assert same_bits.judged(ended, ended, "case")[0] == "failed in work tree"
 
 
-def test_requirements_are_read_and_pinned_at_their_lower_bounds(benchmark: Callable[[str], Any]) -> None:
-    versions = benchmark("versions")
-    project = {
-        "name": "clarysage",
-        "dependencies": ["numpy>=1.26"],
-        "optional-dependencies": {"a": ["polars>=1.0"], "b": ["clarysage[a]", "torch>=2.2,<3; python_version > '3'"]},
-    }
-    requirements = versions.requirements_of(project, ["b"])
-    assert sorted(requirements) == ["numpy>=1.26", "polars>=1.0", "torch>=2.2,<3; python_version > '3'"]
-    pins = [versions.at_lower_bound(requirement) for requirement in requirements]
-    assert sorted(pins) == ["numpy==1.26", "polars==1.0", "torch==2.2; python_version > '3'"]
-    assert versions.release("3.9.18") < versions.release("3.13.0")
-
-
 @pytest.mark.subprocess
 @pytest.mark.needs("pytest_cov")
 def test_each_fault_is_killed_by_the_lane_whose_test_notices_it(tmp_path: Path) -> None:
