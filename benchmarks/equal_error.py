@@ -16,7 +16,7 @@ Columns: "error" is our error and "truth" the standard error of the truth, both 
 "reported" is the standard error that a run reports, as a multiple of the true error.
 
 Bike, credit and bank come from the directory in the environment variable CLARYSAGE_DATA, or are downloaded
-(``clarysage.datasets``). Where neither is possible their lines are skipped. ``--write`` stores the table in
+(``experiments.data``). Where neither is possible their lines are skipped. ``--write`` stores the table in
 docs/appendix/speed.md, if no line is skipped.
 """
 
@@ -35,8 +35,8 @@ from threadpoolctl import threadpool_limits
 from truth import Truth, prediction, truth
 
 import clarysage as cs
-from clarysage.errors import MissingDataError
 from clarysage.estimators import METHODS
+from experiments.data import MissingDataError
 
 PAGE = ROOT / "docs" / "appendix" / "speed.md"
 COLUMNS = ("model", "loss", "d", "m", "method", "times fewer model rows")

@@ -11,7 +11,7 @@ compilation on a new machine.
 
 Then complete runs: the default call to a tolerance, and what sage-importance would need to reach the same; exact
 values; and the first call in a process. Tables of the paper come from the directory that CLARYSAGE_DATA names, or are
-downloaded (``clarysage.datasets``). Where neither is possible their cases are skipped. ``--write`` stores the table in
+downloaded (``experiments.data``). Where neither is possible their cases are skipped. ``--write`` stores the table in
 docs/appendix/speed.md, if no case is skipped.
 """
 
@@ -35,7 +35,7 @@ from games import BenchmarkGame, bike, read_table, split_rows
 from threadpoolctl import threadpool_limits
 
 import clarysage as cs
-from clarysage.errors import MissingDataError
+from experiments.data import MissingDataError
 
 PAGE = ROOT / "docs" / "appendix" / "speed.md"
 COLUMNS = ("model", "features", "sage-importance, ms a walk", "clarysage", "times faster")

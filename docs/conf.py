@@ -54,7 +54,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "docs/examples",
     "filename_pattern": r"\.py",  # all are run
     "within_subsection_order": "FileNameSortKey",
-    "capture_repr": (),  # output is what is printed
+    "capture_repr": ("_repr_html_",),  # results are shown as in a notebook
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,

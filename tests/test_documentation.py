@@ -24,12 +24,17 @@ ROOT = Path(__file__).parent.parent
 TABLES_ALONE = ROOT / "docs" / "appendix"
 START = ROOT / "docs" / "site" / "index.md"
 DOCS = [START, *sorted(path for folder in ("", "guide", "theory") for path in (ROOT / "docs" / folder).glob("*.md"))]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS, *sorted(TABLES_ALONE.glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *DOCS, *sorted(TABLES_ALONE.glob("*.md"))]
 NEEDS = r"Needs `clarysage\[([\w,-]+)\]`\.\n"
 BLOCK = re.compile(rf"(?:^{NEEDS}\n)?^```python\n.*?^```$", re.DOTALL | re.MULTILINE)
 OF_A_PAGE = re.compile(rf"\A# [^\n]+\n\n{NEEDS}")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-IMPORTED_AS = {"mlflow-skinny": "mlflow", "xgboost-cpu": "xgboost", "scikit-learn": "sklearn"}
+IMPORTED_AS = {
+    "mlflow-skinny": "mlflow",
+    "xgboost-cpu": "xgboost",
+    "scikit-learn": "sklearn",
+    "sage-importance": "sage",
+}
 
 
 def extras_of(match):
@@ -298,11 +303,19 @@ def test_calls_pass_through_the_functions_of_the_map_in_its_order():
 
 
 def test_every_make_target_that_is_named_exists():
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
+    assert targets == set(re.search(r"^\.PHONY: (.*)", makefile, flags=re.MULTILINE)[1].split())
     commands = re.compile(r"(?:^|`)make ([a-z-]+)(?= *#|`|$| [A-Z]+=)", re.MULTILINE)  # of a block, or within a line
     named = {name for page in PAGES for name in commands.findall(page.read_text())}
     assert {"demo", "test", "test-all", "same-bits"} <= named
     assert named <= targets
+
+
+def test_contributing_lists_every_make_target_with_what_it_does():
+    targets = re.search(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)[1].split()
+    listed = re.findall(r"^make ([a-z-]+).* # \w", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(targets)
 
 
 def test_the_page_of_measures_has_the_table_of_measures():

@@ -34,6 +34,14 @@ def test_every_page_is_in_a_list_of_the_site():
     assert len(named) == len(set(named))
 
 
+@pytest.mark.parametrize("example", sorted((DOCS / "gallery").rglob("*.py")), ids=lambda path: path.stem)
+def test_example_of_the_gallery_fits_on_a_screen_and_has_a_picture(example):
+    text = example.read_text()
+    assert len(text.splitlines()) <= 60
+    assert re.search(r"plot|pixels", text)
+    assert ("**Rule: " in text) == (example.parent.name == "pitfalls")
+
+
 def test_every_public_name_is_in_the_reference(part):
     api = part("api")
     names = api.public_names(Path(clarysage.__file__).with_suffix(".pyi"))
@@ -107,6 +115,14 @@ def test_links_that_lead_nowhere_and_files_of_other_hosts_are_found(part, tmp_pa
     (tmp_path / "b.html").write_text('<p id="there">')
     (tmp_path / "a.html").write_text(body)
     assert list(part("links").wrong_links(tmp_path)) == ([("a.html", wrong)] if wrong else [])
+
+
+def test_links_to_scripts_of_the_gallery_lead_to_the_pages_of_their_pictures(part):
+    set_links = part("links").to_pages_of_examples
+    assert set_links("[one](gallery/01_a.py), [two](../gallery/pitfalls/b.py)") == (
+        "[one](examples/01_a.rst), [two](../examples/pitfalls/b.rst)"
+    )
+    assert set_links("`docs/gallery/01_a.py`, [code](../src/a.py)") == "`docs/gallery/01_a.py`, [code](../src/a.py)"
 
 
 # in a browser, opened from disk

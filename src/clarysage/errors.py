@@ -297,10 +297,6 @@ class MissingLibraryError(ClarysageError, ImportError):
         super().__init__(f"{purpose} needs {library}, which is not installed. Try pip install {package}.")
 
 
-class MissingDataError(ClarysageError, OSError):
-    """A dataset that is neither on this machine nor available at its public address."""
-
-
 class ClarysageWarning(UserWarning):
     """A warning about a run and what to do about it: a text or a :class:`Note`.
 

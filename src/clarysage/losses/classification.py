@@ -118,7 +118,7 @@ class ZeroOne:
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "classification"
     degree: ClassVar[int | None] = None
-    debiasing: ClassVar[Debiasing] = PlugIn(is_adjusted=True)
+    debiasing: ClassVar[Debiasing] = PlugIn(is_adjusted=True, jumps=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = class_target(y, classes, outputs.shape[1])

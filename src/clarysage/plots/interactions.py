@@ -12,7 +12,7 @@ from clarysage.errors import InputError
 from clarysage.plots.axes import (
     BLUE,
     INK,
-    VERMILLION,
+    VERMILION,
     Labels,
     axis_inches,
     check_axis,
@@ -48,7 +48,7 @@ def interactions(
     about: str | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Heat map of pairs: blue for features that are worth more together, vermillion for those that share information.
+    """Heat map of pairs: blue for features that are worth more together, vermilion for those that share information.
 
     Numbers whose intervals contain zero are in brackets.
 
@@ -124,7 +124,7 @@ def _matrix(interactions: Interactions, players: Sequence[str], ax: Axes | None)
     matrix = interactions.matrix[:k, :k]
     matrix[np.triu_indices(k)] = np.nan
     largest = float(np.nanmax(np.abs(matrix))) or 1.0
-    colors = LinearSegmentedColormap.from_list("interactions", [VERMILLION, "white", BLUE])
+    colors = LinearSegmentedColormap.from_list("interactions", [VERMILION, "white", BLUE])
     image = ax.imshow(matrix[1:, :-1], cmap=colors, vmin=-largest, vmax=largest, aspect="equal")
     positions = np.arange(k - 1)
     ax.set_xticks(positions, labels=labels.texts[:-1], rotation=90, usetex=False)
