@@ -121,13 +121,7 @@ class Peer:
     run: Callable[[Problem, Counted, int], np.ndarray]
 
 
-def clarysage_walks(problem: Problem, model: Counted, seed: int) -> np.ndarray:
-    loss = "squared error" if problem.is_regression else "cross entropy"
-    options = {"background": problem.background, "loss": loss, "method": "paired walks", "rng": seed}
-    return cs.sage(model.__call__, problem.X, problem.y, **options, check_manifold=False, progress=False).values
-
-
-def clarysage_default(problem: Problem, model: Counted, seed: int) -> np.ndarray:
+def clarysage_sage(problem: Problem, model: Counted, seed: int) -> np.ndarray:
     loss = "squared error" if problem.is_regression else "cross entropy"
     return cs.sage(
         model.__call__, problem.X, problem.y, background=problem.background, loss=loss, rng=seed, progress=False
@@ -188,8 +182,7 @@ def shapiq_kernel(problem: Problem, model: Counted, seed: int) -> np.ndarray:
 
 
 PEERS = (
-    Peer("clarysage", "clarysage", "`cs.sage(f, X, y)`", clarysage_default),
-    Peer("clarysage", "clarysage", '`cs.sage(..., method="paired walks")`', clarysage_walks),
+    Peer("clarysage", "clarysage", "`cs.sage(f, X, y)`", clarysage_sage),
     Peer("sage-importance", "sage", "`PermutationEstimator`", sage_estimator("PermutationEstimator")),
     Peer("sage-importance", "sage", "`KernelEstimator`", sage_estimator("KernelEstimator")),
     Peer("shapiq", "shapiq", "`KernelSHAP` on v_f, 64 subsets", shapiq_kernel),
