@@ -5,11 +5,10 @@
 Two small problems whose values are known by enumeration of all coalitions (``tests/oracle.py``): a network of eight
 simulated, independent columns with squared error, and boosted trees on the first eight columns of the breast cancer
 table with cross entropy. Every library sees the model as a function of arrays, and the rows that it predicts are
-counted. "error" is the root mean square over runs of the distance from the truth, for the worst feature; "offset" is
-the distance of the mean of the runs, for the feature where it is furthest from zero in its own standard errors; both
-are shares of the range of the true values. "rows to 1 %" are the rows that an error of 1 % takes if the error falls
-with the square root of the rows; it is left out where the offset shows that the runs approach other values. Seconds
-are processor seconds of a run, on one thread.
+counted. "error" is the root mean square over runs of the distance from the truth, for the worst feature, as a share of
+the range of the true values. "rows to 1 %" are the rows that an error of 1 % takes if the error falls with the square
+root of the rows. It is "other values" if the mean of the runs is certainly off: for the feature where it is furthest
+from the truth in standard errors of that mean. Seconds are processor seconds of a run, on one thread.
 
 Libraries that are absent are skipped; ``--write`` keeps their rows of an earlier run. It stores the table in
 docs/comparison.md and the numbers in docs/comparison.json. With ``--keep FILE`` an interrupted run can be continued.
@@ -41,7 +40,7 @@ import clarysage as cs
 from tests.oracle import shapley
 
 PAGE, DATA = ROOT / "docs" / "comparison.md", ROOT / "docs" / "comparison.json"
-COLUMNS = ("problem", "call", "model rows", "seconds", "error", "offset", "rows to 1 %")
+COLUMNS = ("problem", "call", "model rows", "seconds", "error", "rows to 1 %")
 EXAMPLES, BACKGROUND, FEATURES = 100, 50, 8
 OFFSET = 0.05, 6.0  # shares of the range, and standard errors, from which on an offset is not taken for noise
 
@@ -122,13 +121,7 @@ class Peer:
     run: Callable[[Problem, Counted, int], np.ndarray]
 
 
-def clarysage_walks(problem: Problem, model: Counted, seed: int) -> np.ndarray:
-    loss = "squared error" if problem.is_regression else "cross entropy"
-    options = {"background": problem.background, "loss": loss, "method": "paired walks", "rng": seed}
-    return cs.sage(model.__call__, problem.X, problem.y, **options, check_manifold=False, progress=False).values
-
-
-def clarysage_default(problem: Problem, model: Counted, seed: int) -> np.ndarray:
+def clarysage_sage(problem: Problem, model: Counted, seed: int) -> np.ndarray:
     loss = "squared error" if problem.is_regression else "cross entropy"
     return cs.sage(
         model.__call__, problem.X, problem.y, background=problem.background, loss=loss, rng=seed, progress=False
@@ -189,8 +182,7 @@ def shapiq_kernel(problem: Problem, model: Counted, seed: int) -> np.ndarray:
 
 
 PEERS = (
-    Peer("clarysage", "clarysage", "`cs.sage(f, X, y)`", clarysage_default),
-    Peer("clarysage", "clarysage", '`cs.sage(..., method="paired walks")`', clarysage_walks),
+    Peer("clarysage", "clarysage", "`cs.sage(f, X, y)`", clarysage_sage),
     Peer("sage-importance", "sage", "`PermutationEstimator`", sage_estimator("PermutationEstimator")),
     Peer("sage-importance", "sage", "`KernelEstimator`", sage_estimator("KernelEstimator")),
     Peer("shapiq", "shapiq", "`KernelSHAP` on v_f, 64 subsets", shapiq_kernel),
@@ -267,7 +259,6 @@ def line(cell: dict[str, Any]) -> str:
         f"{cell['rows']:,.0f}",
         f"{cell['seconds']:.2f}",
         "0" if exact else f"{cell['error']:.1%}",
-        f"{cell['offset']:+.0%}" if is_off else "",
         "other values" if is_off else "exact" if exact else f"{float(f'{rows:.2g}'):,.0f}",
     ]
     return table_row(entries)
