@@ -701,7 +701,7 @@ def test_catboost_is_the_same_with_decisions_at_every_node(name):
     assert np.allclose(general.margins(general.encode(z)), own.margins(own.encode(z)), rtol=1e-13, atol=1e-13)
 
 
-LABELS = {
+LABELLERS = {
     "two classes": (LinearSVC(), 2),
     "three classes": (LinearSVC(), 3),
     "ridge": (RidgeClassifier(), 3),
@@ -712,7 +712,7 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize(("model", "classes"), LABELS.values(), ids=list(LABELS))
+@pytest.mark.parametrize(("model", "classes"), LABELLERS.values(), ids=list(LABELLERS))
 @pytest.mark.parametrize("options", [{}, {"groups": {"both": [1, 4]}}, {"loss": "brier"}], ids=["", "groups", "brier"])
 def test_labels_of_linear_models_are_those_of_every_coalition(model, classes, options):
     rng = np.random.default_rng(4)
