@@ -13,7 +13,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import clarysage as cs
 from clarysage import StopReason
+from clarysage._utils.pace import Pace
 from clarysage.games.proxy_model import ProxyModel
+from clarysage.protocols import ability
 from clarysage.structure.linear import Linear
 
 N, M = 60, 32
@@ -275,3 +277,15 @@ def test_preparations_of_surrogates_keep_the_deadline(clock, monkeypatch):
     passed, result = taken(clock, lambda: cs.sage(SlowModel(clock, 2e-3), X, y, **options))
     assert passed <= 22
     assert result.stopped is StopReason.DEADLINE
+
+
+def test_a_predictor_has_no_state_of_its_calls():
+    """Restricted models of the same predictor measured their calls together: one deadline ended the other's run."""
+    f, rows = cs.as_predictor(lambda table: np.asarray(table)[:, 0]), np.random.default_rng(0).normal(size=(20, 2))
+    one, other = (cs.Marginal(rows).restrict(f, rows) for _ in range(2))
+    one.full(rows)
+    first, second = ability(one, Pace), ability(other, Pace)
+    assert first is not None
+    assert second is not None
+    assert first.asked > second.asked
+    assert f.pace is None

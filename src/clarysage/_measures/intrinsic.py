@@ -356,7 +356,7 @@ class OpenedModel:
 
     @classmethod
     def of(cls, measure: str, model: ModelLike) -> OpenedModel:
-        return cls(measure, as_predictor(model).with_own_pace, unwrap(model))
+        return cls(measure, as_predictor(model), unwrap(model))
 
     @property
     def adapter(self) -> ModelAdapter:

@@ -117,8 +117,9 @@ class Problem:
         run = run or Run()
         check_size(run.max_rows, "max_rows", "rows", Set("max_rows", 100_000))
         check_memory(run.memory_limit)
-        f, seed = replace(as_predictor(model, batch_size=run.batch_size), pace=run.pace()), entropy_of(rng)
-        follow(f.pace)
+        pace = run.pace()
+        f, seed = replace(as_predictor(model, batch_size=run.batch_size), pace=pace), entropy_of(rng)
+        follow(pace)
         examples = Examples.of(
             f,
             X,

@@ -101,7 +101,7 @@ def removal_quality(
     """
     _check_count("coalitions", coalitions)
     _check_count("rows", rows)
-    f, entropy = as_predictor(model).with_own_pace, entropy_of(rng)
+    f, entropy = as_predictor(model), entropy_of(rng)
     table, notes = f.known_columns(as_table(X, "X"), "X")
     labelled, is_all = _label_removals(removals)
     weights = read_weights(sample_weight, table, len(table))

@@ -42,7 +42,7 @@ def expected_rows(game: Game, stop: Sequence[Rule]) -> float:
     walks, subsampled = expected_pairs(game, stop) * rows_of_pair(game), ability(game, SubsampledWalks)
     if subsampled is None or subsampled.is_unbiased:
         return walks
-    if subsampled.jumps:
+    if subsampled.jumps is True:
         pair, correction = rows_of_pair(game), BIAS_OF_STEPS * BiasCorrection.cost(game)
         return expected_pairs(game, stop) * float(np.sqrt(pair) + np.sqrt(correction)) ** 2
     return (1 + DEFAULT_SHARE) * walks + FIRST_CORRECTIONS * BiasCorrection.cost(game)
@@ -51,7 +51,7 @@ def expected_rows(game: Game, stop: Sequence[Rule]) -> float:
 def expected_cost(game: Game, stop: Sequence[Rule]) -> float:
     """Returns the cost of paired walks as a number of pairs, with the bias correction of losses that are steps."""
     subsampled = ability(game, SubsampledWalks)
-    if subsampled is None or not subsampled.jumps or subsampled.is_unbiased:
+    if subsampled is None or subsampled.jumps is not True or subsampled.is_unbiased:
         return expected_pairs(game, stop)
     return expected_rows(game, stop) / max(1, rows_of_pair(game))
 

@@ -409,26 +409,26 @@ class FromSums:
         for start in range(0, 2**p, of_coalitions):
             numbers = np.arange(start, min(start + of_coalitions, 2**p))
             is_kept = masks(numbers, p)[:, : of_rows.shape[1]].astype(np.float64)
-            of_kept = np.einsum("cd,ndk->cnk", is_kept, of_examples, optimize=True) + linear.intercept
-            shares[:, numbers] = by_label(of_kept, np.einsum("cd,mdk->ckm", 1 - is_kept, of_rows, optimize=True))
+            of_example = np.einsum("cd,ndk->cnk", is_kept, of_examples, optimize=True) + linear.intercept
+            shares[:, numbers] = by_label(of_example, np.einsum("cd,mdk->ckm", 1 - is_kept, of_rows, optimize=True))
         return shares
 
-    def _sorted(self, of_kept: np.ndarray, of_withheld: np.ndarray) -> np.ndarray:
+    def _sorted(self, of_example: np.ndarray, withheld: np.ndarray) -> np.ndarray:
         """Returns shares (n, c, 2) of two labels, from parts of margins (c, n, 1) and (c, 1, m)."""
         if self.linear.n_margins == 2:  # the difference is the margin of the second class
-            of_kept, of_withheld = of_kept[:, :, 1:] - of_kept[:, :, :1], of_withheld[:, 1:] - of_withheld[:, :1]
-        order = of_withheld[:, 0].argsort(axis=1)
-        parts = np.take_along_axis(of_withheld[:, 0], order, axis=1)
+            of_example, withheld = of_example[:, :, 1:] - of_example[:, :, :1], withheld[:, 1:] - withheld[:, :1]
+        order = withheld[:, 0].argsort(axis=1)
+        parts = np.take_along_axis(withheld[:, 0], order, axis=1)
         below = np.cumsum(np.pad(self.parts.row_weights[order], ((0, 0), (1, 0))), axis=1)
-        first = [
-            sums[row.searchsorted(-x[:, 0], side="right")] for sums, row, x in zip(below, parts, of_kept, strict=True)
-        ]
-        return np.stack([np.stack(first, axis=1), 1 - np.stack(first, axis=1)], axis=-1)
+        needed = -of_example[:, :, 0]
+        ranks = [row.searchsorted(bounds, side="right") for row, bounds in zip(parts, needed, strict=True)]
+        first = np.take_along_axis(below, np.stack(ranks), axis=1).T
+        return np.stack([first, 1 - first], axis=-1)
 
-    def _compared(self, of_kept: np.ndarray, of_withheld: np.ndarray) -> np.ndarray:
+    def _compared(self, of_example: np.ndarray, withheld: np.ndarray) -> np.ndarray:
         """Returns shares (n, c, K) of several labels, from parts of margins (c, n, K) and (c, K, m)."""
-        rows = np.moveaxis(of_kept, 1, 0)[..., None]
-        return np.stack([mean_predictions(row + of_withheld, self.parts.row_weights, "labels") for row in rows])
+        rows = np.moveaxis(of_example, 1, 0)[..., None]
+        return np.stack([mean_predictions(row + withheld, self.parts.row_weights, "labels") for row in rows])
 
 
 @dataclass(frozen=True)

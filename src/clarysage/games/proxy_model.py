@@ -173,11 +173,7 @@ class RemainderWalks:
         return self.of_model.is_unbiased
 
     @property
-    def knows_bias(self) -> bool:
-        return self.of_model.knows_bias
-
-    @property
-    def jumps(self) -> bool:
+    def jumps(self) -> bool | None:
         return self.of_model.jumps
 
     @property

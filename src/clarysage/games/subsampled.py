@@ -138,14 +138,10 @@ class SubsampledPower:
         return self.draws.uses_all_rows or (is_simple and all(loss.debiasing.is_unbiased for loss in self.losses))
 
     @property
-    def knows_bias(self) -> bool:
-        """Tells whether payoffs are corrected for their bias, as far as it is known."""
-        return all(loss.debiasing.knows_bias for loss in self.losses)
-
-    @property
-    def jumps(self) -> bool:
-        """Tells whether some loss is a step function."""
-        return any(loss.debiasing.jumps for loss in self.losses)
+    def jumps(self) -> bool | None:
+        """Tells whether some loss is a step function; None if that is not known of some."""
+        jumps = {loss.debiasing.jumps for loss in self.losses}
+        return True if True in jumps else None if None in jumps else False
 
     @property
     def error_grows_with_loss(self) -> bool:

@@ -34,7 +34,7 @@ class CustomLoss:
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "any"
     degree: ClassVar[int | None] = None
-    debiasing: ClassVar[Debiasing] = PlugIn()
+    debiasing: ClassVar[Debiasing] = PlugIn(jumps=None)
 
     @property
     def name(self) -> str:

@@ -176,7 +176,7 @@ class DebiasedTerm:
         return self.of_loss.rows
 
     @property
-    def jumps(self) -> bool:
+    def jumps(self) -> bool | None:
         return self.of_loss.jumps
 
     @property

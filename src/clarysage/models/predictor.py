@@ -45,7 +45,7 @@ class Predictor:
     batch_size : largest number of rows in one call, if the user sets it
     objective : what the model was fitted to minimise, for predictions of the response; None if that is not known
     floor : the least probability of a class that its training rows can tell from zero, if it is known
-    pace : the measured speed of its calls, and the deadline of a run
+    pace : of a run all of whose calls are measured together; by default each bound predictor measures its own
     name : the model in results and messages
 
     Examples
@@ -68,12 +68,7 @@ class Predictor:
     batch_size: int | None = None
     objective: Objective | None = None
     floor: float | None = None
-    pace: Pace = field(default_factory=Pace, repr=False, compare=False)
-
-    @property
-    def with_own_pace(self) -> Predictor:
-        """This model with calls that are measured apart, so that a run changes nothing in the user's object."""
-        return replace(self, pace=Pace())
+    pace: Pace | None = field(default=None, repr=False, compare=False)
 
     @property
     def facts(self) -> ModelFacts:
@@ -144,7 +139,8 @@ class Predictor:
         if not is_accepted and (self.containers[0] != "numpy" or schema.is_number.all()):
             labels = self.feature_names if schema.labels is None else None
             schema = schema.for_container(self.containers[0], labels)
-        return BoundPredictor(self, schema, is_arranged=self._has_order_of(schema))
+        pace = Pace() if self.pace is None else self.pace
+        return BoundPredictor(self, schema, pace, is_arranged=self._has_order_of(schema))
 
     def _has_order_of(self, schema: Schema) -> bool:
         """Returns True if tables of the schema have the model's column order, so that none has to be rearranged."""
@@ -155,17 +151,21 @@ class Predictor:
 
 @dataclass(frozen=True)
 class BoundPredictor:
-    """Predictor for rows of codes (n, d): decodes them, calls the model with a bounded number of rows, and checks."""
+    """Predictor for rows of codes (n, d): decodes them, calls the model with a bounded number of rows, and checks.
+
+    ``pace`` is the measured speed of the calls, and the deadline of a run.
+    """
 
     predictor: Predictor
     schema: Schema
+    pace: Pace = field(repr=False, compare=False)
     checks: tuple[Check, ...] = ()
     memory_limit: float = 1e9
     rows_asked: int = 0  # spent to find out what kind of table the model accepts
     is_arranged: bool = False  # whether the schema has the columns in the model's order
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
-        pace, parts, start = self.predictor.pace, [], 0
+        pace, parts, start = self.pace, [], 0
         while start < len(codes):
             size = min(self.rows_per_call, pace.rows_of_call(len(codes) - start))
             began = time.monotonic()
@@ -180,7 +180,7 @@ class BoundPredictor:
 
     def __conform__(self, kind: type[Kind]) -> object:
         """Returns the measured speed of the model, which is an ability of all that calls it."""
-        return self.predictor.pace if kind is Pace else None
+        return self.pace if kind is Pace else None
 
     @cached_property
     def rows_per_call(self) -> int:

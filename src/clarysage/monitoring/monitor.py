@@ -133,7 +133,7 @@ def monitor(
     check_comparison_options(paired, adjust, level)
     _check_loss(loss)
     _check_background_rows(background_rows, removal)
-    f, entropy = as_predictor(model).with_own_pace, entropy_of(rng)
+    f, entropy = as_predictor(model), entropy_of(rng)
     before, after = ColumnRoles(target, sample_weight, by).split(reference, current, f)
     if by is None and every is None:
         slices = Slices(("current",), (np.arange(len(after.X)),))

@@ -279,13 +279,8 @@ class SubsampledWalks(Protocol):
         ...
 
     @property
-    def knows_bias(self) -> bool:
-        """True if payoffs from subsamples are corrected for their bias, as far as a formula tells it."""
-        ...
-
-    @property
-    def jumps(self) -> bool:
-        """True if some loss is a step function."""
+    def jumps(self) -> bool | None:
+        """True if some loss is a step function, None if that is not known of some."""
         ...
 
     @property

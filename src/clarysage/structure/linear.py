@@ -68,12 +68,16 @@ class Linear:
         self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
     ) -> np.ndarray:
         """Returns running sums of the differences between contributions of x and of b, in the order of entry."""
-        entry, rows = entry_position[:, : x.shape[1]], b[background_index]  # (n, d), (n, q, d, K)
+        entry = entry_position[:, : x.shape[1]]  # (n, d)
+        start = (b.sum(axis=1) + self.intercept)[background_index]  # (n, q, K)
+        if steps == 2:
+            return np.asarray(start + _change_at_once(x, b, background_index, entry == 1))[:, :, None]
+        rows = b[background_index]  # (n, q, d, K)
         order, last = np.argsort(entry, axis=1, kind="stable"), _last_entered(entry, steps)[:, None, :, None]
         differences = np.take_along_axis(x[:, None] - rows, order[:, None, :, None], axis=2)
         sums = np.cumsum(differences, axis=2, out=differences)
         change = np.where(last < 0, 0.0, np.take_along_axis(sums, np.maximum(last, 0), axis=2))
-        return np.asarray((rows.sum(axis=2) + self.intercept)[:, :, None] + change)
+        return np.asarray(start[:, :, None] + change)
 
     def hybrid_margins(self, x: np.ndarray, b: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         is_kept = is_kept[:, : x.shape[1]]
@@ -180,6 +184,15 @@ class OddsEvaluator:
     def _odds(self) -> tuple[np.ndarray, np.ndarray]:
         """Odds of background rows with nothing known, (m,), and the factor of each column, (d, m)."""
         return np.exp(-self.sums.start[0]), np.exp(self.differences)
+
+
+def _change_at_once(x: np.ndarray, b: np.ndarray, background_index: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+    """Returns the change of margins (n, q, K) where columns ``is_kept`` (n, d) enter in one step, summed in order."""
+    change = np.zeros((*background_index.shape, x.shape[2]))
+    for column in np.flatnonzero(is_kept.any(axis=0)):
+        difference = x[:, column][:, None] - b[:, column][background_index]
+        change += np.where(is_kept[:, column, None, None], difference, 0.0)
+    return change
 
 
 def _blocks(numbers: np.ndarray) -> list[np.ndarray]:

@@ -116,7 +116,7 @@ class PairedWalks:
             is_cheaper = self.alternative.is_cheaper(game, now, state.rows)
         else:
             share = pilot.per_draw * pilot.correction.cost(game) / pilot.rows_of_pair
-            is_cheaper = pilot.is_plain and self.alternative.is_clearly_cheaper(game, now, share)
+            is_cheaper = pilot.may_jump and self.alternative.is_clearly_cheaper(game, now, share)
         return self.alternative.after(game, self, state.draws, rng) if is_cheaper else self
 
     def rewound(self, state: Walked | GivenUp) -> Walked | GivenUp:

@@ -27,7 +27,7 @@ WALKS = 128  # walks with one background row each, to find the players that have
 PAIRS_OF_PAIRS, CORRECTIONS = 8, 8  # draws to measure variances with
 FIRST_CORRECTIONS = 16  # the first pairs of walks have a draw each, so that there is a standard error
 DEFAULT_SHARE, MIN_SHARE, MAX_SHARE = 1 / 8, 1 / 20, 1.0  # model rows of the bias correction per model row of walks
-CORRECTIONS_OF_PLAIN, MAX_SHARE_OF_PLAIN = 32, 8.0  # where walks do not correct their bias: it is larger, and seen less
+CORRECTIONS_OF_STEPS, MAX_SHARE_OF_STEPS = 32, 8.0  # of losses that may be step functions, whose bias is larger
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Pilot:
     keep : whether to keep the hybrid rows that were passed to the model
     influence_rows : background rows whose influence is estimated: all of them, or 0
     all_rows : whether walks take all background rows, not a subsample
-    is_plain : whether walks have a bias that they do not correct themselves
+    may_jump : whether some loss may be a step function, so that the bias of subsamples is large
     """
 
     design: SamplingDesign
@@ -57,7 +57,7 @@ class Pilot:
     keep: bool = False
     influence_rows: int = 0
     all_rows: bool = False
-    is_plain: bool = False
+    may_jump: bool = False
 
     def corrections(self, first: int, draws: int) -> int:
         """Returns the number of draws of the correction that belong to the pairs of walks from ``first`` on."""
@@ -93,8 +93,8 @@ def run_pilot(game: Game, rows: float, rng: np.random.Generator, *, corrects_bia
     share, allocation_rows = _share_of_correction(game, subsampled, correction, pair, budget, rng)
     if rows < 2 * pair:  # a deadline is near, and walks are so long that corrections would take most of the time
         share = min(share, correction.cost(game) / pair)
-    per_draw, is_plain = share * pair / correction.cost(game), not subsampled.knows_bias
-    return replace(pilot, per_draw=per_draw, rows=pilot_rows + allocation_rows, is_plain=is_plain)
+    per_draw, may_jump = share * pair / correction.cost(game), subsampled.jumps is not False
+    return replace(pilot, per_draw=per_draw, rows=pilot_rows + allocation_rows, may_jump=may_jump)
 
 
 def find_active(
@@ -124,7 +124,7 @@ def _share_of_correction(
     correction, by its second moment about zero.
     """
     c_0, c_1 = rows_of_pair, correction.cost(game)
-    count, most = (CORRECTIONS, MAX_SHARE) if subsampled.knows_bias else (CORRECTIONS_OF_PLAIN, MAX_SHARE_OF_PLAIN)
+    count, most = (CORRECTIONS, MAX_SHARE) if subsampled.jumps is False else (CORRECTIONS_OF_STEPS, MAX_SHARE_OF_STEPS)
     if 2 * PAIRS_OF_PAIRS * c_0 + count * c_1 > budget:
         return DEFAULT_SHARE, 0
     examples = draw_examples(game, PAIRS_OF_PAIRS, rng)

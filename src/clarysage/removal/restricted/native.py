@@ -223,7 +223,7 @@ def _checked(
     if expected.shape == outputs.shape and _agree(expected, outputs, structure):
         examples = EncodedRows.of(structure, predictor.schema, X)
         varies = np.any([(bits(part) != bits(background[:1])).any(axis=0) for part in (X, background)], axis=0)
-        pace = predictor.predictor.pace.unmeasured()
+        pace = predictor.pace.unmeasured()
         native = Native(structure, predictor.schema, background, inner, weights, varies, examples, pace)
         return StructureReading(native, rows=len(rows))
     remark = f"{name} was called row by row: on hybrid rows its predictions differ from those of its structure."
