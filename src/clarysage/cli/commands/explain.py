@@ -19,11 +19,11 @@ from clarysage.cli.options import (
     MODEL,
     Background,
     CheckpointOptions,
+    ExplainedOptions,
     ExplanationOptions,
     LongRunOptions,
     Method,
     ModelOptions,
-    ProblemOptions,
     StoppingOptions,
     with_option_groups,
 )
@@ -67,7 +67,7 @@ def explain(
             help="One explanation for each target, or output, of a multi-output model.",
         ),
     ] = False,
-    problem: ProblemOptions,
+    problem: ExplainedOptions,
     method: Method = "auto",
     of_model: ModelOptions,
     run: StoppingOptions,
@@ -101,7 +101,7 @@ def explain(
             settings=settings,
             target=target,
             background=background,
-            may_sample_rows=True,
+            may_sample_rows=not problem.needs_all_rows,
         )
         with clean_stdout():
             check_options(settings, has_target=target is not None)
