@@ -448,8 +448,8 @@ WRONG = {
         lambda: cs.sage(
             lambda rows: rows[:, [0]], scipy.sparse.csr_matrix((60, 2001)), Y, removal="product of marginals"
         ),
-        r"removal: got 'product of marginals', which fills in all columns of X, with 2,001; wanted at most 2,000 columns "
-        r"for it. Try removal=\"marginal\"",
+        r"removal: got 'product of marginals', which fills in all columns of X, with 2,001; wanted at most 2,000 "
+        r"columns for it. Try removal=\"marginal\"",
     ),
     "an object of such a removal": (
         lambda: cs.sage(

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clarysage.cli.checks import check_readable
 from clarysage.cli.console import Say
 from clarysage.cli.data_files import InputTable, check_groups, features, read_groups, read_table, with_categories
-from clarysage.cli.file_checks import check_readable
 from clarysage.cli.model_files import Trust, load_model
 from clarysage.cli.options import ModelOptions, ProblemOptions
 from clarysage.errors import InputError

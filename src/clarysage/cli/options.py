@@ -12,10 +12,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from clarysage.catalogue import ADJUSTMENTS, BACKENDS, LOSSES, METHODS, removals_in_words
+from clarysage.cli.checks import as_adjustment, as_count, as_n_jobs, check_level
 from clarysage.cli.completion import complete_column, completion_of
 from clarysage.cli.config import configured
 from clarysage.cli.model_files import endings
-from clarysage.cli.option_checks import as_adjustment, as_count, as_n_jobs, check_level
 from clarysage.registry import Named, Registry, normalised
 
 

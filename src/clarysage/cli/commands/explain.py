@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clarysage.cli.checks import check_about, check_background_rows, check_options, check_rows, check_writable
 from clarysage.cli.completion import complete_column
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer
-from clarysage.cli.file_checks import check_writable
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
-from clarysage.cli.option_checks import check_about, check_background_rows, check_options, check_rows
 from clarysage.cli.options import (
     DATA,
     MODEL,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from clarysage.cli.checks import check_background_rows, check_options, measure_names
 from clarysage.cli.completion import complete_column, complete_measures
 from clarysage.cli.console import OptionError, Say, clean_stdout, handled_errors, note_printer
 from clarysage.cli.inputs import Inputs, Request, load_inputs
-from clarysage.cli.option_checks import check_background_rows, check_options, measure_names
 from clarysage.cli.options import (
     DATA,
     MODEL,
