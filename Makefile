@@ -7,10 +7,13 @@ JOBS ?= auto
 WORKERS := -n $(JOBS)
 MUTANTS ?= 2
 BASE ?= HEAD
-SOURCES := src tests benchmarks experiments docs/conf.py docs/site/*.py docs/gallery conftest.py
+SOURCES := src tests benchmarks tools experiments docs/conf.py docs/site/*.py docs/gallery conftest.py
 SCALE ?= small
 
-.PHONY: demo test test-all test-slow test-versions test-wheel same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-deadlines bench-monitoring bench-scaling calibrate paper docs clean
+.PHONY: help demo test test-all test-slow test-versions test-wheel release same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-deadlines bench-monitoring bench-scaling calibrate paper docs picture clean
+
+help: # the list of commands in CONTRIBUTING.md
+	@awk '/^```/ { fences++; next } fences == 1' CONTRIBUTING.md
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -25,10 +28,13 @@ test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 test-versions: $(VENV)/bin/python # where an interpreter of each version exists
-	$(BIN)/python benchmarks/versions.py
+	$(BIN)/python -m tools.versions
 
 test-wheel: $(VENV)/bin/python
-	$(BIN)/python benchmarks/versions.py --wheel
+	$(BIN)/python -m tools.release --check-only --pythons $(BIN)/python
+
+release: $(VENV)/bin/python # into dist/, tried where an interpreter of each version exists
+	$(BIN)/python -m tools.release
 
 same-bits: $(VENV)/.installed-test # make same-bits BASE=<commit>
 	$(BIN)/python benchmarks/same_bits.py --base $(BASE)
@@ -43,10 +49,12 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.lab.language
+	$(BIN)/codespell
+	$(BIN)/python -m tools.prose
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python benchmarks/equal_error.py
-	$(BIN)/python benchmarks/walks.py
+	$(BIN)/python benchmarks/equal_error.py --write
+	$(BIN)/python benchmarks/walks.py --write
 	$(BIN)/python benchmarks/conditional.py
 	$(BIN)/python benchmarks/measures.py
 
@@ -78,8 +86,11 @@ paper: $(VENV)/.installed-paper
 docs: $(VENV)/.installed-docs # the site, in docs/_build/html/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html
 
+picture: $(VENV)/.installed # the picture of README.md: needs Chromium
+	$(BIN)/python -m tools.picture
+
 clean:
-	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo docs/_build docs/api docs/examples
+	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo dist docs/_build docs/api docs/examples
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'clarysage needs Python 3.11 or newer: try make PYTHON=python3.12')"

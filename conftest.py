@@ -24,7 +24,17 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # before OpenMP is loaded: threads of s
 
 ROOT = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = [  # Chromium without a network of its own
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 OTHER_LANES = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")
+NEEDS = re.compile(r"\bNeeds `(\w+)`\.")  # in a docstring whose examples use an optional library
 LANE_OF = {"distributed": "cluster", "ray": "cluster", "browser": "browser"}  # required library -> mark of the lane
 PROGRAMS = re.compile(r"(.*/)?(python[\d.]*|bash|sh|clarysage)")  # programs that a test of the fast lane must not start
 STARTS = ("subprocess.Popen", "os.system", "os.posix_spawn")  # names of audit events
@@ -45,6 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(ROOT / "experiments"):
             item.add_marker(pytest.mark.experiments)
+        if isinstance(item, pytest.DoctestItem):
+            for library in NEEDS.findall(item.dtest.docstring or ""):
+                item.add_marker(pytest.mark.needs(library))
         for library in {library for mark in item.iter_markers("needs") for library in mark.args} & set(LANE_OF):
             item.add_marker(LANE_OF[library])
 
@@ -118,6 +131,18 @@ def close_figures() -> Iterator[None]:
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window; tests that use it need "playwright" and "browser"."""
+    from playwright.sync_api import sync_playwright
+
+    found = next(filter(None, map(shutil.which, BROWSERS)))
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=found, args=QUIET)
+        yield started
+        started.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@
 
 The problems are small enough that the true values are known. Each line is a method on a problem with a loss, with a
 fixed number of draws and with the method's own stopping rule. A line that violates a limit names it, and the exit code
-is then 1. ``--write`` stores the table in docs/calibration.md and the numbers in docs/calibration.json; with
+is then 1. ``--write`` stores table and numbers in docs/appendix (calibration.md, calibration.json); with
 ``--methods``, the lines of other methods stay as they are.
 """
 
@@ -29,7 +29,7 @@ from tests.lab.calibration import AT_OWN_STOP, Calibration, CalibrationLimits, v
 from tests.lab.calibration_runs import calibrate, losses_of, settings_of, tolerance_for_twice
 from tests.lab.problems import PROBLEMS
 
-PAGE, DATA = ROOT / "docs" / "calibration.md", ROOT / "docs" / "calibration.json"
+PAGE, DATA = ROOT / "docs" / "appendix" / "calibration.md", ROOT / "docs" / "appendix" / "calibration.json"
 ENOUGH_RUNS = 1000
 SAMPLING = [name for name in METHODS if name != "exact"]
 COLUMNS = (

@@ -36,12 +36,14 @@ def table(headings: Sequence[str], rows: Iterable[str]) -> str:
 
 def replace_block(page: Path, text: str, name: str = "table") -> None:
     """Replaces what stands between the marks of a block in a page."""
-    content = re.sub(
+    content, count = re.subn(
         rf"(<!-- {name} -->\n).*?(<!-- end -->)",
         lambda marks: f"{marks[1]}\n{text}\n\n{marks[2]}",
         page.read_text(),
         flags=re.DOTALL,
     )
+    if count != 1:
+        raise ValueError(f"{page.name} has {count} blocks between <!-- {name} --> and <!-- end -->, wanted one")
     page.write_text(content)
 
 

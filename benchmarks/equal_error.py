@@ -16,7 +16,8 @@ Columns: "error" is our error and "truth" the standard error of the truth, both 
 "reported" is the standard error that a run reports, as a multiple of the true error.
 
 Bike, credit and bank come from the directory in the environment variable CLARYSAGE_DATA, or are downloaded
-(``clarysage.datasets``). Where neither is possible their lines are skipped.
+(``experiments.data``). Where neither is possible their lines are skipped. ``--write`` stores the table in
+docs/appendix/speed.md, if no line is skipped.
 """
 
 from __future__ import annotations
@@ -28,14 +29,17 @@ from typing import Any
 
 import games
 import numpy as np
+from doc_tables import ROOT, provenance, replace_block, table, table_row
 from games import BenchmarkGame
 from threadpoolctl import threadpool_limits
 from truth import Truth, prediction, truth
 
 import clarysage as cs
-from clarysage.errors import MissingDataError
 from clarysage.estimators import METHODS
+from experiments.data import MissingDataError
 
+PAGE = ROOT / "docs" / "appendix" / "speed.md"
+COLUMNS = ("model", "loss", "d", "m", "method", "times fewer model rows")
 ROUNDS = 16  # of the reference; our runs are spread over them
 REFERENCE_BATCH = 128  # the fastest of 16 to 512, or within 5 % of it, on every game here
 REFERENCE_LOSSES = {"squared error": "mse", "cross entropy": "cross entropy"}
@@ -87,9 +91,12 @@ def main() -> None:
         f"{'reference':>11}{'fewer rows':>24}{'seconds':>9}{'reference':>11}{'faster':>24}"
     )
     with threadpool_limits(1):
-        for name, effort in EFFORTS.items():
-            if not options.game or name in options.game:
-                compare(name, effort, options)
+        lines = [compare(name, EFFORTS[name], options) for name in options.game or EFFORTS]
+    if options.write:
+        how = provenance("equal_error.py", options.first)
+        made = f"Made by `{how['command']}` at commit {how['commit']}."
+        rows = [table_row(cells) for of_game in lines for cells in of_game]
+        replace_block(PAGE, f"{made}\n\n{table(COLUMNS, rows)}", "rows")
 
 
 def read_options() -> argparse.Namespace:
@@ -103,16 +110,22 @@ def read_options() -> argparse.Namespace:
     )
     parser.add_argument("--tolerance", type=float, default=0.025, help="of each run; 0 to stop by the budget only")
     parser.add_argument("--budget", type=float, help="model rows of each run")
-    return parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="store the table in docs/")
+    options = parser.parse_args()
+    if options.write and (options.game or options.method):
+        parser.error("--write stores all lines of the table: leave out --game and --method")
+    return options
 
 
-def compare(name: str, effort: Effort, options: argparse.Namespace) -> None:
-    """Measures and prints the lines of a game."""
+def compare(name: str, effort: Effort, options: argparse.Namespace) -> list[tuple[Any, ...]]:
+    """Measures and prints the lines of a game; returns them as rows of the table."""
     try:
         game = getattr(games, name)()
     except MissingDataError as error:
+        if options.write:
+            raise
         print(f"{name:<30} skipped: {error}", flush=True)
-        return
+        return []
     true_values = truth(game, max(effort.passes, options.passes))
     stopping = {"tolerance": options.tolerance or None, "budget": options.budget}
     lines = [Line(name, method, 1) for method in options.method or ()]
@@ -126,11 +139,11 @@ def compare(name: str, effort: Effort, options: argparse.Namespace) -> None:
         for line in lines:
             seeds = range(number * line.runs, (number + 1) * line.runs)
             ours[line] += [timed_run(game, line.method, seed, **stopping) for seed in seeds]
-    for line in lines:
-        report(game, line, true_values, MethodRuns.of(ours[line]), theirs)
+    return [report(game, line, true_values, MethodRuns.of(ours[line]), theirs) for line in lines]
 
 
-def report(game: BenchmarkGame, line: Line, true_values: Truth, ours: MethodRuns, theirs: list) -> None:
+def report(game: BenchmarkGame, line: Line, true_values: Truth, ours: MethodRuns, theirs: list[Any]) -> tuple[Any, ...]:
+    """Prints a line, and returns it as a row of the table."""
     variances, paces = (np.array(part) for part in zip(*theirs, strict=True))
     error, our_spread = largest_mean(ours.squared_errors(true_values))
     variance, their_spread = largest_mean_cross_validated(variances)
@@ -147,6 +160,8 @@ def report(game: BenchmarkGame, line: Line, true_values: Truth, ours: MethodRuns
         f"{ours.rows.mean():>11,.0f}{their_rows:>11.3g}{fewer:>24}{seconds:>9.2f}{their_seconds:>11,.0f}{faster:>24}",
         flush=True,
     )
+    times_fewer = f"{float(f'{their_rows / ours.rows.mean():.3g}'):,g} (± {spread:.0%})"
+    return game.name, game.loss, d, m, line.method, times_fewer
 
 
 def verdict(ratio: float, spread: float, required: float | None) -> str:

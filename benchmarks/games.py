@@ -2,20 +2,24 @@
 
 Each function without arguments always makes the same game, on one thread. Background rows are the first of the
 training rows, as in the paper. The tables of the paper come from the directory in the environment variable
-CLARYSAGE_DATA, or are downloaded (:mod:`clarysage.datasets`).
+CLARYSAGE_DATA, or are downloaded (:mod:`experiments.data`).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-import clarysage as cs
+sys.path.insert(0, str(Path(__file__).parent.parent))  # where experiments is imported from
+
+from experiments.data import load
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ class OrdinalCodes:
 
 def read_table(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     """Reads a table of the paper: features, with plain values instead of pandas categories, and a numeric target."""
-    X, y = cs.datasets.load(name)
+    X, y, _ = load(name)
     plain = {column: X[column].cat.categories.dtype for column in X.select_dtypes("category")}
     target = (y == "yes").to_numpy(int) if name == "bank" else y.to_numpy()
     return X.astype(plain), target
@@ -156,8 +160,7 @@ def read_table(name: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 def categorical_columns(name: str) -> list[str]:
     """Returns the columns that the paper's model treats as categories; the credit amount is one of them."""
-    X = cs.datasets.credit(amount_as_category=True).X if name == "credit" else cs.datasets.load(name).X
-    return list(X.select_dtypes("category"))
+    return list(load(name).X.select_dtypes("category"))
 
 
 def split_rows(X: np.ndarray, y: np.ndarray, *, random_state: int) -> list[np.ndarray]:

@@ -10,10 +10,11 @@ side; in fresh rows, and in the reference rows themselves. The usual practice co
 importances (scikit-learn's, five repeats): it flags a feature if the error bars of two standard deviations over repeats
 do not overlap.
 
-The simulated bank table is that of tests/lab/bank.py. If CLARYSAGE_DATA is set, the bank table of the paper is split
-at random as well. To be fast, runs have few background rows and few draws, except for one line with the default
-options. Seconds are processor seconds. ``--write`` stores the tables in docs/monitoring.md and the numbers in
-docs/monitoring.json. With ``--keep FILE`` an interrupted run can be continued.
+The simulated bank table is that of tests/lab/bank.py. The bank table of the paper is split at random as well if
+CLARYSAGE_DATA names its folder or it can be downloaded (experiments/data). To be fast, runs have few background rows
+and few draws, except for one line with the default options. Seconds are processor seconds. ``--write`` stores the
+tables in docs/monitoring.md and the numbers in docs/monitoring.json. With ``--keep FILE`` an interrupted run can be
+continued.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from sklearn.inspection import permutation_importance
 from threadpoolctl import threadpool_limits
 
 import clarysage as cs
-from clarysage.errors import MissingDataError
 from clarysage.execution.observers import clock
+from experiments.data import MissingDataError, load
 from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
 PAGE, DATA = ROOT / "docs" / "monitoring.md", ROOT / "docs" / "monitoring.json"
@@ -87,7 +88,7 @@ def simulated(seed: int) -> Source:
 
 def real(seed: int) -> Source:
     """Fits a model to one half of the paper's table; rows are drawn from the other half."""
-    X, y = cs.datasets.bank(download=False)
+    X, y, _ = load("bank")
     table = X.rename(columns=str.lower).astype({"duration": float}).assign(y=y)
     table = table.sample(frac=1.0, random_state=seed, ignore_index=True)
     fitted, pool = table.iloc[: len(table) // 2], table.iloc[len(table) // 2 :]

@@ -5,8 +5,8 @@
 
 The first table has intervals and tests about populations whose values are known, with fresh examples and background
 rows in each run. The second has runs that stop when the signs, or the three largest values, are decided. A line that
-violates a limit names it, and the exit code is then 1. ``--write`` stores the tables in docs/populations.md and the
-numbers in docs/populations.json. With ``--keep FILE`` an interrupted run can be continued.
+violates a limit names it, and the exit code is then 1. ``--write`` stores tables and numbers in docs/appendix
+(populations.md, populations.json). With ``--keep FILE`` an interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.lab.population_runs import PopulationRuns, population_runs
 from tests.lab.populations import POPULATIONS
 from tests.lab.problems import exact_values, problem, tabulated
 
-PAGE, DATA = ROOT / "docs" / "populations.md", ROOT / "docs" / "populations.json"
+PAGE, DATA = ROOT / "docs" / "appendix" / "populations.md", ROOT / "docs" / "appendix" / "populations.json"
 SIZES = [(n, m) for n in (100, 400, 2000) for m in (64, 256)]
 DECIDED = {
     "linear": "squared error",

@@ -8,7 +8,7 @@ the model, so that v(S) = Var(E[f | X_S]) and the values follow by enumeration. 
 value as a share of the total; the table has its mean over runs and the standard error of the mean. Each run draws new
 examples and background rows. Its values are compared with those of the true conditional expectation on the same
 examples, so the error is that of the removal and not that of the examples. Times are processor time for all coalitions
-of all examples, including fits. ``--write`` stores the tables in docs/conditional.md.
+of all examples, including fits. ``--write`` stores the tables in docs/appendix/removals.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from clarysage.coalitions import masks, shapley_values
 from clarysage.removal import REMOVALS
 
-PAGE = ROOT / "docs" / "conditional.md"
+PAGE = ROOT / "docs" / "appendix" / "removals.md"
 EXAMPLES, CORRELATION = 200, 0.6
 NOT_CONDITIONAL = ("baseline", "product of marginals")
 

@@ -17,7 +17,7 @@ Parts, each with one or two tables:
 Cost is in processor seconds, without waiting. Other seconds are the minimum over alternating repetitions; those of the
 part doubled are medians. When other programs use the machine, the script waits some seconds for an idle moment. The
 column "other load" tells how many cores other programs used during the measurement; above 0.1 or so the numbers are
-not reliable. ``--write`` stores numbers in docs/scaling.json, tables in docs/scaling.md and figures in docs/images.
+not reliable. ``--write`` stores numbers and tables in docs/appendix (scaling.json, scaling.md), figures in docs/images.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ import scaling_workloads
 from doc_tables import ROOT, digest, provenance, replace_block, table, table_row
 from threadpoolctl import threadpool_limits
 
-PAGE, DATA, IMAGES = ROOT / "docs" / "scaling.md", ROOT / "docs" / "scaling.json", ROOT / "docs" / "images"
+PAGE, DATA = ROOT / "docs" / "appendix" / "scaling.md", ROOT / "docs" / "appendix" / "scaling.json"
+IMAGES = ROOT / "docs" / "images"
 Cells = list[dict[str, Any]]
 
 

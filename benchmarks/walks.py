@@ -11,7 +11,8 @@ compilation on a new machine.
 
 Then complete runs: the default call to a tolerance, and what sage-importance would need to reach the same; exact
 values; and the first call in a process. Tables of the paper come from the directory that CLARYSAGE_DATA names, or are
-downloaded (``clarysage.datasets``). Where neither is possible their cases are skipped.
+downloaded (``experiments.data``). Where neither is possible their cases are skipped. ``--write`` stores the table in
+docs/appendix/speed.md, if no case is skipped.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ from typing import Any
 
 import games
 import numpy as np
+from doc_tables import ROOT, provenance, replace_block, table, table_row
 from games import BenchmarkGame, bike, read_table, split_rows
 from threadpoolctl import threadpool_limits
 
 import clarysage as cs
-from clarysage.errors import MissingDataError
+from experiments.data import MissingDataError
 
+PAGE = ROOT / "docs" / "appendix" / "speed.md"
+COLUMNS = ("model", "features", "sage-importance, ms a walk", "clarysage", "times faster")
 ROUNDS = 4
 TOLERANCE, WALKS_OF_TRUTH, WALKS_TIMED = 0.01, 8192, 64
 
@@ -51,19 +55,36 @@ class WalkCase:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", action="append", choices=[*CASES, *RUNS], help="only these")
-    names = parser.parse_args().case or [*CASES, *RUNS]
+    parser.add_argument("--write", action="store_true", help="store the table in docs/")
+    options = parser.parse_args()
+    if options.write and options.case:
+        parser.error("--write stores all lines of the table: leave out --case")
+    names = options.case or [*CASES, *RUNS]
     columns = ("reference", 13), ("clarysage", 13), ("ratio", 8), ("required", 10), ("difference", 12), ("set-up", 9)
     print(f"{'case':<44}{'d':>4}{'m':>5}" + "".join(f"{name:>{width}}" for name, width in columns))
+    rows = []
     with threadpool_limits(1):
         for name in names:
             try:
-                report(CASES[name]) if name in CASES else RUNS[name]()
+                if name in CASES:
+                    rows.append(report(CASES[name]))
+                else:
+                    RUNS[name]()
             except MissingDataError as error:
+                if options.write:
+                    raise
                 print(f"{name}: {error}")
+    if options.write:
+        how = provenance("walks.py", 0)
+        made = f"Made by `{how['command']}` at commit {how['commit']}."
+        replace_block(PAGE, f"{made}\n\n{table(COLUMNS, map(table_row, rows))}", "walks")
 
 
-def report(case: WalkCase) -> None:
-    """Prints a line: milliseconds per walk of both libraries, their ratio, and the largest difference of the gains."""
+def report(case: WalkCase) -> tuple[Any, ...]:
+    """Prints milliseconds per walk of both libraries, their ratio, and the largest difference of the gains.
+
+    Returns the line as a row of the table.
+    """
     game = case.make()
     begun = time.process_time()
     v = predictive_power(game)
@@ -88,6 +109,7 @@ def report(case: WalkCase) -> None:
         f"{difference:>12.1e}{setup:>7.2f} s{'' if ratio >= case.required else '  below the requirement'}",
         flush=True,
     )
+    return game.name, d, f"{slow:,.3g}", f"{fast:.2g}", f"{ratio:.3g}"
 
 
 def predictive_power(game: BenchmarkGame) -> cs.PredictivePower:

@@ -23,6 +23,8 @@ extensions = [
     "api",
     "formulas",
     "links",
+    "terms",
+    "blocks",
 ]
 root_doc = "docs/site/index"
 include_patterns = ["docs/**", "*.md", "experiments/*.md", "experiments/results/practical/**"]
@@ -38,6 +40,7 @@ exclude_patterns = [
     "docs/site/autosummary",
 ]
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
 nitpicky = True
 # docstrings point into the source, too, which has no pages
 nitpick_ignore_regex = [("py:.*", r"clarysage\.[a-z_]+\..+")]
@@ -51,10 +54,11 @@ sphinx_gallery_conf = {
     "gallery_dirs": "docs/examples",
     "filename_pattern": r"\.py",  # all are run
     "within_subsection_order": "FileNameSortKey",
-    "capture_repr": (),  # output is what is printed
+    "capture_repr": ("_repr_html_",),  # results are shown as in a notebook
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,
+    "min_reported_time": 3600,  # seconds differ from build to build
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -71,6 +75,7 @@ html_show_sphinx = False
 html_theme_options = {
     "logo": {"text": "clarysage"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],

@@ -17,7 +17,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
         description="Reproduces the paper's experiments. An interrupted run resumes where it was.",
-        epilog="Datasets come from the folder that CLARYSAGE_DATA names, or are downloaded (docs/datasets.md).",
+        epilog="Tables come from the folder that CLARYSAGE_DATA names, or are downloaded (experiments/README.md).",
     )
     parser.add_argument("items", nargs="*", metavar="ITEM", help=f"{', '.join(ITEMS)}; default: all of them")
     parser.add_argument(

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import clarysage as cs
-from clarysage.errors import MissingDataError
+from experiments.data import MissingDataError, PaperTable, load
 from experiments.learners import CatBoost, Learner, Network, SparseLogistic, XGBoost
 from experiments.parts import Part, Parts, by_groups, by_rows
 
@@ -112,28 +111,28 @@ class Task:
 
 
 def bank(random_state: int = 123) -> Task:
-    X, y = cs.datasets.bank()
+    X, y, _ = load("bank")
     parts = by_rows(Part(X, (y == "yes").to_numpy(int)), share=0.1, random_state=random_state)
     return Task("bank", "Bank Marketing", parts, CatBoost(100, 10), "cross entropy", parts.train.X[:512])
 
 
 def bike(random_state: int = 123) -> Task:
-    X, y = cs.datasets.bike()
+    X, y, _ = load("bike")
     parts = by_rows(Part(X, y.to_numpy(float)), share=0.1, random_state=random_state)
     return Task("bike", "Bike Demand", parts, XGBoost(), "squared error", parts.train.X[:512])
 
 
 def credit(random_state: int = 0) -> Task:
-    X, y = cs.datasets.credit(amount_as_category=True)
+    X, y, _ = load("credit")
     parts = by_rows(Part(X, y.to_numpy(int)), share=0.1, random_state=random_state)
     return Task("credit", "Credit Quality", parts, CatBoost(50, 3), "cross entropy", parts.train.X[:512])
 
 
 def brca(random_state: int = 0) -> Task:
     """Standardised by the training part; C is chosen once, with all genes."""
-    dataset, caveat = _brca_at_hand()
-    patients = dataset.beside["patient"].to_numpy()
-    parts = by_groups(Part(dataset.X, dataset.y.to_numpy(str)), patients, share=0.2, random_state=random_state)
+    table, caveat = _brca_at_hand()
+    patients = table.beside["patient"].to_numpy()
+    parts = by_groups(Part(table.X, table.y.to_numpy(str)), patients, share=0.2, random_state=random_state)
     mean, std = parts.train.X.mean(), parts.train.X.std(ddof=0)
     train, validation, test = (
         replace(part, X=(part.X - mean) / std) for part in (parts.train, parts.validation, parts.test)
@@ -143,21 +142,21 @@ def brca(random_state: int = 0) -> Task:
     return Task("brca", "BRCA", parts, learner, "cross entropy", parts.train.X, caveat)
 
 
-def _brca_at_hand() -> tuple[cs.datasets.Dataset, str]:
+def _brca_at_hand() -> tuple[PaperTable, str]:
     """Returns the table with nine of the paper's genes, which is not published, or else the published one without."""
     try:
-        return cs.datasets.brca50(), NOT_THE_PAPERS
+        return load("brca50"), NOT_THE_PAPERS
     except MissingDataError:
-        return cs.datasets.brca(), OTHER_GENES
+        return load("brca"), OTHER_GENES
 
 
 def mnist() -> Task:
     """Pixels from 0 to 1; the last tenth of the 60,000 rows that are not for test is the validation part."""
-    dataset = cs.datasets.mnist()
-    pixels = (dataset.X.to_numpy(np.float32) / 255).astype(np.float32)
-    X, y = pd.DataFrame(pixels, columns=list(dataset.X)), dataset.y.to_numpy(int)
-    training_rows = np.flatnonzero(dataset.beside["split"].to_numpy() == "train")
-    last = np.flatnonzero(dataset.beside["split"].to_numpy() == "test")
+    images, labels, beside = load("mnist")
+    pixels = (images.to_numpy(np.float32) / 255).astype(np.float32)
+    X, y = pd.DataFrame(pixels, columns=list(images)), labels.to_numpy(int)
+    training_rows = np.flatnonzero(beside["split"].to_numpy() == "train")
+    last = np.flatnonzero(beside["split"].to_numpy() == "test")
     train, validation = training_rows[:54_000], training_rows[54_000:]
     table = Part(X, y)
     parts = Parts(table.rows(train), table.rows(validation), table.rows(last))

@@ -12,7 +12,7 @@ from clarysage.catalogue import LOSSES, METHODS, REMOVALS
 from clarysage.models.objectives import OBJECTIVES, ObjectiveRow
 
 DOCS = Path(__file__).parent.parent / "docs"
-GUIDE, MEASURES_PAGE, LOSSES_PAGE = DOCS / "guide.md", DOCS / "measures.md", DOCS / "losses.md"
+MEASURES_PAGE, LOSSES_PAGE, GUIDE = DOCS / "measures.md", DOCS / "losses.md", DOCS / "guide"
 
 
 def table_of_measures() -> str:
@@ -60,7 +60,9 @@ def _remark(row: ObjectiveRow) -> str:
 
 
 TABLES: dict[Path, dict[str, Callable[[], str]]] = {
-    GUIDE: {"losses": LOSSES.markdown, "removals": REMOVALS.markdown, "methods": METHODS.markdown},
+    GUIDE / "loss.md": {"losses": LOSSES.markdown},
+    GUIDE / "data.md": {"removals": REMOVALS.markdown},
+    GUIDE / "runs.md": {"methods": METHODS.markdown},
     MEASURES_PAGE: {"measures": table_of_measures},
     LOSSES_PAGE: {library: partial(table_of_objectives, library) for library in OBJECTIVES},
 }

@@ -1,7 +1,7 @@
 """Every method keeps its word on problems whose answer is known, and a planted fault is found out.
 
-The table in docs/calibration.md is made with thousands of runs. Here there are fewer, so each bar is widened by four
-standard errors of what is measured: a sound method fails about once in ten thousand seeds.
+The table in docs/appendix/calibration.md is made with thousands of runs. Here there are fewer, so each bar is widened
+by four standard errors of what is measured: a sound method fails about once in ten thousand seeds.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def test_a_feature_that_the_model_ignores_is_worth_exactly_nothing(method, name,
 
 
 def kept():
-    return json.loads((ROOT / "docs" / "calibration.json").read_text())  # made by make calibrate
+    return json.loads((ROOT / "docs" / "appendix" / "calibration.json").read_text())  # made by make calibrate
 
 
 def test_the_table_that_is_kept_has_every_method_on_every_problem_and_no_failure():
@@ -136,7 +136,7 @@ def test_the_table_that_is_kept_has_every_method_on_every_problem_and_no_failure
 
 
 def test_the_table_that_is_kept_says_how_it_was_made():
-    numbers, page = kept(), (ROOT / "docs" / "calibration.md").read_text()
+    numbers, page = kept(), (ROOT / "docs" / "appendix" / "calibration.md").read_text()
     digest = hashlib.sha256(json.dumps(numbers["cells"], sort_keys=True).encode()).hexdigest()
     assert numbers["sha256 of cells"] == digest
     assert digest[:16] in page

@@ -781,6 +781,33 @@ def test_plot_of_few_features_keeps_those_that_changed(seed):
     mpl.pyplot.close("all")
 
 
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "the model that was fitted in the first week of June")])
+@pytest.mark.parametrize("width", [None, 5])
+def test_legend_of_a_plot_covers_no_bar_even_if_all_are_long(names, width):
+    parts = np.full((50, 2), 1 / 50)
+    ax = None if width is None else mpl.pyplot.subplots(figsize=(width, 4), layout="constrained")[1]
+    ax = cs.compare(explained(parts), explained(2 * parts), names=names).plot(ax=ax)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    drawn = [*ax.patches, *(line for line in ax.lines if line.get_gid() == "changed")]
+    assert not any(legend.overlaps(artist.get_window_extent()) for artist in drawn)
+    mpl.pyplot.close("all")
+
+
+def test_note_of_a_plot_says_how_rows_were_compared(seed):
+    rng = np.random.default_rng(seed)
+    X, background = rng.normal(size=(50, 2)), rng.normal(size=(2, 40, 2))
+    same = {"loss": "squared error", "check_manifold": False, "rng": 0}
+    one, other, others = (
+        cs.sage(lambda rows: rows[:, 0], rows, rows[:, 0], background=b, **same)
+        for rows, b in [(X, background[0]), (X, background[1]), (X + 1, background[0])]
+    )
+    for comparison in (cs.compare(one, other), cs.compare(one, others)):  # other backgrounds; other rows
+        assert "with the rows treated as independent samples" in note_below(comparison.plot())
+    assert "on the same rows, paired" in note_below(cs.compare(one, one).plot())
+    mpl.pyplot.close("all")
+
+
 def test_plot_shows_names_as_they_are(two):
     one, other = (replace(each, feature_names=("$a_b$", "x1", "x2", "x3")) for each in two)
     ax = cs.compare(one, other, names=("$old$", "new")).plot()

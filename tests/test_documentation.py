@@ -21,13 +21,20 @@ from clarysage import measures
 from clarysage._measures.table import PROPERTIES
 
 ROOT = Path(__file__).parent.parent
-DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
+TABLES_ALONE = ROOT / "docs" / "appendix"
+START = ROOT / "docs" / "site" / "index.md"
+DOCS = [START, *sorted(path for folder in ("", "guide", "theory") for path in (ROOT / "docs" / folder).glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *DOCS, *sorted(TABLES_ALONE.glob("*.md"))]
 NEEDS = r"Needs `clarysage\[([\w,-]+)\]`\.\n"
 BLOCK = re.compile(rf"(?:^{NEEDS}\n)?^```python\n.*?^```$", re.DOTALL | re.MULTILINE)
 OF_A_PAGE = re.compile(rf"\A# [^\n]+\n\n{NEEDS}")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-IMPORTED_AS = {"mlflow-skinny": "mlflow", "xgboost-cpu": "xgboost", "scikit-learn": "sklearn"}
+IMPORTED_AS = {
+    "mlflow-skinny": "mlflow",
+    "xgboost-cpu": "xgboost",
+    "scikit-learn": "sklearn",
+    "sage-importance": "sage",
+}
 
 
 def extras_of(match):
@@ -63,6 +70,11 @@ def examples(page, extras):
     return BLOCK.sub(kept, page.read_text().replace("\r\n", "\n"))
 
 
+def name_of(page):
+    """The path of a page in the repository."""
+    return page.relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
 def page_cases():
     """Each page, and each page once more with the blocks that need some extras."""
     for page in DOCS:
@@ -70,7 +82,7 @@ def page_cases():
         for part in (frozenset(), *dict.fromkeys(parts)):
             extras = whole | part
             marks = [pytest.mark.needs(name) for extra in sorted(extras) for name in libraries(extra)]
-            yield pytest.param(page, extras, id="+".join([page.name, *sorted(part)]), marks=marks)
+            yield pytest.param(page, extras, id="+".join([name_of(page), *sorted(part)]), marks=marks)
 
 
 @pytest.mark.parametrize(("page", "extras"), list(page_cases()))
@@ -133,7 +145,7 @@ def test_extras_that_name_extras_are_followed():
     assert "clarysage" not in libraries("all")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_extras_that_a_page_needs_are_named_where_the_test_looks(page):
     whole, parts = parts_of(page)
     lines = re.findall(r"^Needs `clarysage.*", page.read_text(), flags=re.MULTILINE)
@@ -184,11 +196,18 @@ def test_the_page_of_integrations_can_be_tried_in_a_folder(tmp_path):
     assert list((tmp_path / "runs").rglob("explanation.json"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_of_a_page_lead_somewhere(page):
-    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text())
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
     missing = [link for link in links if not (page.parent / link).exists()]
     assert missing == []
+
+
+def test_pages_without_examples_are_tables():
+    pages = [page.read_text() for page in TABLES_ALONE.glob("*.md")]
+    assert pages
+    assert all(text.count("\n| ") > 10 for text in pages)
+    assert not any(">>>" in text for text in pages)
 
 
 def names_defined_in(path):
@@ -284,11 +303,19 @@ def test_calls_pass_through_the_functions_of_the_map_in_its_order():
 
 
 def test_every_make_target_that_is_named_exists():
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
+    assert targets == set(re.search(r"^\.PHONY: (.*)", makefile, flags=re.MULTILINE)[1].split())
     commands = re.compile(r"(?:^|`)make ([a-z-]+)(?= *#|`|$| [A-Z]+=)", re.MULTILINE)  # of a block, or within a line
     named = {name for page in PAGES for name in commands.findall(page.read_text())}
     assert {"demo", "test", "test-all", "same-bits"} <= named
     assert named <= targets
+
+
+def test_contributing_lists_every_make_target_with_what_it_does():
+    targets = re.search(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)[1].split()
+    listed = re.findall(r"^make ([a-z-]+).* # \w", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(targets)
 
 
 def test_the_page_of_measures_has_the_table_of_measures():

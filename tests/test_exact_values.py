@@ -15,8 +15,10 @@ import pandas as pd
 import pytest
 from sklearn import ensemble, linear_model, tree
 from sklearn.compose import make_column_transformer
+from sklearn.linear_model import Perceptron, RidgeClassifier, RidgeClassifierCV, SGDClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 import clarysage as cs
@@ -27,8 +29,8 @@ from clarysage.inference.estimate import StopReason
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.models import as_predictor
 from clarysage.players import Players
-from clarysage.structure.linear import Linear
-from clarysage.structure.moebius import Expansion
+from clarysage.structure.base import apply_link, mean_predictions
+from clarysage.structure.moebius import Expansion, LinearTerms
 from clarysage.structure.oblivious import Level, ObliviousTree, flatten_oblivious_trees
 from clarysage.structure.trees import Trees
 
@@ -126,7 +128,7 @@ CASES: dict[str, tuple[str, Callable[[], Any], Any, Any, Any, str]] = {
     ),
     "depth 4": ("catboost", lambda: _catboost(depth=4), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "depth 4, categories": ("lightgbm", lambda: _lightgbm(max_depth=4), MIXED, BY_WORD, "squared error", MULTIPLIED),
-    "deep": ("sklearn", lambda: tree.DecisionTreeRegressor(max_depth=7), NUMBERS, SCORE, "squared error", TABLES),
+    "deep": ("sklearn", lambda: tree.DecisionTreeRegressor(max_depth=7), NUMBERS, SCORE, "squared error", MULTIPLIED),
     "deep, xgboost": ("xgboost", _xgboost, WITH_GAPS, SCORE, ["squared error", "absolute error"], TABLES),
     "deep, lightgbm": ("lightgbm", _lightgbm, WITH_GAPS, SCORE, ["absolute error", "squared error"], TABLES),
     "deep, catboost": ("catboost", _catboost, WITH_GAPS, SCORE, "absolute error", TABLES),
@@ -139,7 +141,7 @@ CASES: dict[str, tuple[str, Callable[[], Any], Any, Any, Any, str]] = {
         TEXT,
         BY_WORD,
         "squared error",
-        TABLES,
+        MULTIPLIED,
     ),
     "two classes, xgboost": ("xgboost", lambda: _xgboost("XGBClassifier"), WITH_GAPS, TWO, "cross entropy", PAIRS),
     "two classes, lightgbm": (
@@ -523,7 +525,7 @@ def test_exact_method_says_that_there_is_no_error_and_how_it_was_found(is_deep):
         assert told.method == "exact"
         assert set(told.targets) == {"rows", "population"}
     (chosen,) = (note for note in told.notes if str(note).startswith("Method 'exact' was chosen"))
-    assert (TABLES if is_deep else MULTIPLIED) in chosen
+    assert MULTIPLIED in chosen
     assert abs(told.values.sum() - told.total) <= 1e-10 * abs(told.total)
 
 
@@ -622,12 +624,15 @@ def expansion(name: str, rng: np.random.Generator, player: np.ndarray) -> tuple[
 )
 def test_terms_of_subsets_add_up_to_mean_margins(name, player, by_number, seed):
     parts, z = expansion(name, np.random.default_rng(seed), player)
-    terms = parts.terms(by_number=by_number)
+    terms = parts.linear_terms() or parts.leaf_terms(by_number=by_number)
     assert terms is not None
     found, form = terms(z), parts.representation.with_owner(player)
-    sets = np.eye(parts.players + 1, dtype=bool)[:, 1:] if isinstance(parts.representation, Linear) else terms.sets
-    if by_number and not isinstance(parts.representation, Linear):
-        assert len(sets) == 2**parts.players
+    if isinstance(terms, LinearTerms):
+        sets = np.eye(parts.players + 1, dtype=bool)[:, 1:]
+    elif by_number:
+        sets = (np.arange(2**parts.players)[:, None] >> np.arange(parts.players)) & 1 > 0
+    else:
+        sets = terms.sets.members(parts.players)
     for kept in product([False, True], repeat=parts.players):
         within = ~(sets & ~np.array(kept)).any(axis=1)
         hybrid = form.hybrid_margins(form.encode(z), form.encode(parts.inner), np.tile(np.array(kept), (len(z), 1)))
@@ -696,3 +701,52 @@ def test_catboost_is_the_same_with_decisions_at_every_node(name):
     z = np.asarray(CASES[name][2], dtype=float) if structure.view is None else structure.view(CASES[name][2])
     own, general = structure.representation, structure.representation.as_trees()
     assert np.allclose(general.margins(general.encode(z)), own.margins(own.encode(z)), rtol=1e-13, atol=1e-13)
+
+
+LABELS = {
+    "two classes": (LinearSVC(), 2),
+    "three classes": (LinearSVC(), 3),
+    "ridge": (RidgeClassifier(), 3),
+    "ridge of two classes": (RidgeClassifierCV(), 2),
+    "perceptron": (Perceptron(), 2),
+    "hinge by descent": (SGDClassifier(random_state=0), 3),
+    "behind a scaler": (make_pipeline(StandardScaler(), LinearSVC()), 2),
+}
+
+
+@pytest.mark.parametrize(("model", "classes"), LABELS.values(), ids=list(LABELS))
+@pytest.mark.parametrize("options", [{}, {"groups": {"both": [1, 4]}}, {"loss": "brier"}], ids=["", "groups", "brier"])
+def test_labels_of_linear_models_are_those_of_every_coalition(model, classes, options):
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(150, 6))
+    rows[:, 3] = rng.integers(0, 2, size=150)
+    y = np.digitize(rows[:, 0] + rows[:, 1] * rows[:, 3] + 0.3 * rng.normal(size=150), [-0.4, 0.5][: classes - 1])
+    model, X, background = model.fit(rows, y), rows[:40], rows[30:]
+    options = {"background": background, "rng": 0, "check_manifold": False, "loss": "zero one", **options}
+    labels = [cs.as_predictor(lambda table: np.eye(classes)[model.predict(table)]), X, y[:40]]
+    expected = cs.sage(*labels, method="exact", **options)
+    result = cs.sage(model, X, y[:40], **options)
+    assert result.method == "exact"
+    assert any("labels for all coalitions" in note for note in result.notes)
+    np.testing.assert_allclose(result.values, expected.values, atol=1e-12)
+    walks = cs.sage(model, X, y[:40], method="paired walks", budget=30_000, **options)
+    assert (np.abs(walks.values - expected.values) < 5 * walks.std_error + 1e-12).all()
+
+
+def test_a_linear_model_of_labels_takes_few_rows_and_calls():
+    """It was called row by row, for 26 million rows where 157 million are all coalitions."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(812, 10))
+    y = rows @ np.linspace(1, 0, 10) + rng.normal(size=812) > 0
+    model = LinearSVC().fit(rows[:512], y[:512])
+    result = cs.sage(model, rows[512:], y[512:], background=rows[:512], rng=0, check_manifold=False)
+    assert result.stopped is StopReason.EXACT
+    assert result.model_rows < 300_000
+
+
+def test_ties_of_the_largest_margin_go_to_the_first_label():
+    margins = np.array([[[1.0, 2.0, 0.0], [1.0, 0.0, 0.0], [1.0, 2.0, 0.0]]])  # (1, K, m)
+    shares = mean_predictions(margins, np.full(3, 1 / 3), "labels")
+    np.testing.assert_allclose(shares, [[1.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(apply_link(np.array([[0.0], [1e-9]]), "labels"), [[1, 0], [0, 1]])
+    np.testing.assert_array_equal(apply_link(np.array([[2.0, 2.0, 1.0]]), "labels"), [[1, 0, 0]])

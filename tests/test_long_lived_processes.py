@@ -9,8 +9,8 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 from soak import WORKERS, holdings, soak
 
-from clarysage.execution import processes
-from clarysage.execution.processes import run_in_processes
+from clarysage.execution import joblib
+from clarysage.execution.joblib import run_in_processes
 
 pytestmark = [
     pytest.mark.cluster,
@@ -37,8 +37,8 @@ def unlimited():
 @pytest.fixture(autouse=True)
 def no_processes_wait_before_or_after():
     yield
-    while processes._waiting:
-        processes._waiting.pop().executor.shutdown(kill_workers=True)
+    while joblib._waiting:
+        joblib._waiting.pop().executor.shutdown(kill_workers=True)
 
 
 def test_dozens_of_calls_leave_nothing_behind():
@@ -50,13 +50,13 @@ def test_dozens_of_calls_leave_nothing_behind():
 
 def test_processes_serve_later_calls_of_the_same_size_and_are_replaced_for_others():
     def workers():
-        return [pool.workers for pool in processes._waiting]
+        return [pool.workers for pool in joblib._waiting]
 
     groups = [[1, 2], [3]]
     assert [results for results, _ in run_in_processes(twice, groups, 2, unlimited)] == [[2, 4], [6]]
-    (pool,) = processes._waiting
+    (pool,) = joblib._waiting
     list(run_in_processes(twice, groups, 2, unlimited))
-    assert processes._waiting == [pool]
+    assert joblib._waiting == [pool]
     before = holdings()["children"]
     list(run_in_processes(twice, groups, 1, unlimited))
     assert workers() == [1]
@@ -68,7 +68,7 @@ def test_calls_at_the_same_time_have_processes_of_their_own_and_one_pool_is_left
     assert next(first)[0] == [2]
     assert [results for results, _ in run_in_processes(twice, [[5]], 1, unlimited)] == [[10]]
     assert [results for results, _ in first] == [[4]]
-    assert len(processes._waiting) == 1
+    assert len(joblib._waiting) == 1
 
 
 def test_a_call_that_ends_early_kills_its_processes_and_the_next_one_starts_others():
@@ -77,14 +77,14 @@ def test_a_call_that_ends_early_kills_its_processes_and_the_next_one_starts_othe
     late = run_in_processes(lambda group: time.sleep(60), [[1], [2]], 1, lambda: 0.5)
     with pytest.raises(TimeoutError):
         next(late)
-    assert processes._waiting == []
+    assert joblib._waiting == []
     assert [results for results, _ in run_in_processes(twice, [[1]], 1, unlimited)] == [[2]]
 
 
 def test_lost_processes_are_not_used_again():
     with pytest.raises(BrokenExecutor):
         list(run_in_processes(ends_itself, [[1]], 1, unlimited))
-    assert processes._waiting == []
+    assert joblib._waiting == []
 
 
 def test_an_error_of_a_task_is_raised_and_processes_that_have_nothing_left_to_do_wait():

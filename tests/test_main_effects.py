@@ -10,8 +10,7 @@ import pytest
 import clarysage as cs
 from clarysage.coalitions import permutations
 from clarysage.estimators import Exact, PairedWalks, estimate
-from clarysage.games.control_variates import MainEffectsControl
-from clarysage.games.main_effects import FEWEST_ROWS, main_effects
+from clarysage.games.control_variates import FEWEST_ROWS, MainEffectsControl, main_effects
 from clarysage.players import Players
 
 

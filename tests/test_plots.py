@@ -23,7 +23,7 @@ import clarysage as cs
 from clarysage.catalogue import ABOUT
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.plots import bars, pixels, signs
-from clarysage.plots.axes import BLUE, VERMILLION
+from clarysage.plots.axes import BLUE, VERMILION
 
 VALUES = (0.1, -0.6, 0.5, 0.02)
 NAMES = ("a", "b", "c", "d")
@@ -133,7 +133,7 @@ def test_exact_results_have_no_error_bars() -> None:
 
 def test_negative_bars_have_another_colour() -> None:
     ax = bars(explain(), ax=new_axis())
-    assert [to_hex(patch.get_facecolor()).upper() for patch in ax.patches] == [BLUE, BLUE, BLUE, VERMILLION]
+    assert [to_hex(patch.get_facecolor()).upper() for patch in ax.patches] == [BLUE, BLUE, BLUE, VERMILION]
 
 
 def test_colours_can_be_given() -> None:
@@ -319,6 +319,15 @@ def test_names_shrink_on_a_small_axis() -> None:
     boxes = [box_of(label) for label in ax.get_yticklabels()]
     assert all(lower.y1 <= upper.y1 for upper, lower in pairwise(boxes))
     assert ax.get_yticklabels()[0].get_fontsize() < 6
+
+
+def test_long_label_of_the_values_continues_on_the_next_line() -> None:
+    explanation = explain(loss="cross entropy of class 'a class with a name that is rather long'")
+    for ax in (bars(explanation, ax=new_axis()), bars(explanation)):
+        ax.figure.canvas.draw()
+        assert "\n" in ax.get_xlabel()
+        assert box_of(ax.xaxis.label).width < box_of(ax).width
+    assert "\n" not in bars(explain()).get_xlabel()
 
 
 # signs

@@ -20,7 +20,7 @@ from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError
 from clarysage.inference.estimate import Target
 from clarysage.plots import ranks, side_by_side
-from clarysage.plots.axes import BLUE, VERMILLION
+from clarysage.plots.axes import BLUE, VERMILION
 from clarysage.plots.importances import _is_dark
 from clarysage.results import Explanation, Importances, Traits
 
@@ -145,7 +145,7 @@ def test_intervals_are_about_the_widest_that_is_known() -> None:
 
 def test_heuristics_are_hatched_and_others_are_not() -> None:
     axes = side_by_side(three())
-    assert [to_hex(patch.get_facecolor()).upper() for patch in axes[0].patches] == [BLUE, BLUE, BLUE, VERMILLION]
+    assert [to_hex(patch.get_facecolor()).upper() for patch in axes[0].patches] == [BLUE, BLUE, BLUE, VERMILION]
     assert {patch.get_hatch() for ax in axes[:2] for patch in ax.patches} == {None}
     assert {patch.get_hatch() for patch in axes[2].patches} == {"////"}
     assert "Hatched: heuristics" in note_of(axes[0].figure)

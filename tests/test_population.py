@@ -535,7 +535,7 @@ def test_planted_faults_make_intervals_fail(fault, seed, monkeypatch):
 
 
 def kept():
-    return json.loads((ROOT / "docs" / "populations.json").read_text())  # made by make calibrate
+    return json.loads((ROOT / "docs" / "appendix" / "populations.json").read_text())  # made by make calibrate
 
 
 def test_the_table_that_is_kept_has_every_population_and_no_failure():
@@ -554,7 +554,7 @@ def test_the_table_that_is_kept_has_every_population_and_no_failure():
 
 
 def test_the_table_that_is_kept_says_how_it_was_made():
-    numbers, page = kept(), (ROOT / "docs" / "populations.md").read_text()
+    numbers, page = kept(), (ROOT / "docs" / "appendix" / "populations.md").read_text()
     cells = json.dumps([numbers["populations"], numbers["decisions"]], sort_keys=True)
     digest = hashlib.sha256(cells.encode()).hexdigest()
     assert numbers["sha256"] == digest

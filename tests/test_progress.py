@@ -6,7 +6,8 @@ import re
 import sys
 import threading
 import time
-from types import SimpleNamespace
+import warnings
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -51,6 +52,22 @@ def test_bar_appears_by_itself_after_two_seconds(clock, capsys):
     assert shown_texts[-1].startswith("explaining: 100%")
     assert "model rows" in shown_texts[-1]
     assert "left" in shown_texts[0]
+
+
+def test_notebook_without_widgets_has_a_bar_of_text_and_no_warning(monkeypatch, capsys):
+    shell = SimpleNamespace(kernel=object(), config={"IPKernelApp": {}})
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "ipykernel.zmqshell", ModuleType("ipykernel.zmqshell"))
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    for name in ("auto", "autonotebook", "notebook"):  # are chosen when they are imported
+        monkeypatch.delitem(sys.modules, f"tqdm.{name}", raising=False)
+    with warnings.catch_warnings(record=True) as caught:  # tqdm would swallow them as errors
+        warnings.simplefilter("always")
+        bar = ProgressBar()
+        bar.tick()
+        bar.close()
+    assert not caught
+    assert frames(capsys)[-1].startswith("explaining: 100%")
 
 
 def test_nothing_is_shown_in_scripts_pipes_and_logs(clock, capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,31 +13,10 @@ import pytest
 import clarysage as cs
 from clarysage.errors import Note
 from clarysage.results.text import number_format
-from conftest import BROWSERS
 from made_up import HOSTILE, compared, made_up, pairs, several, watched
 
 pytestmark = [pytest.mark.needs("playwright"), pytest.mark.needs("browser")]
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    found = next(filter(None, map(shutil.which, BROWSERS)))
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=found, args=QUIET)
-        yield started
-        started.close()
 
 
 @pytest.fixture

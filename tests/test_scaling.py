@@ -149,13 +149,15 @@ def test_text_goes_between_the_marks_of_its_name_alone(tmp_path):
     replace_block(page, "new", "one")
     replace_block(page, "new", "one")
     assert page.read_text() == "a\n<!-- one -->\n\nnew\n\n<!-- end -->\nb\n<!-- two -->\nkept\n<!-- end -->\n"
+    with pytest.raises(ValueError, match=r"page.md has 0 blocks between <!-- three -->"):
+        replace_block(page, "lost", "three")
 
 
 def test_tables_of_the_page_are_those_of_the_numbers_that_are_kept():
     from scaling import PARTS, provenance_line
 
-    page = (ROOT / "docs" / "scaling.md").read_text()
-    kept = json.loads((ROOT / "docs" / "scaling.json").read_text())
+    folder = ROOT / "docs" / "appendix"
+    page, kept = (folder / "scaling.md").read_text(), json.loads((folder / "scaling.json").read_text())
     assert set(kept) == set(PARTS)
     for part, one in kept.items():
         assert one["sha256"] == hashlib.sha256(json.dumps(one["cells"], sort_keys=True).encode()).hexdigest()

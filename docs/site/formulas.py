@@ -21,11 +21,16 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 def write_inline(writer: HTML5Translator, node: nodes.math) -> None:
     """Writes a formula within a line."""
-    writer.body.append(convert(node.astext()))
+    writer.body.append(mathml(node.astext(), "inline"))
     raise SkipNode
 
 
 def write_block(writer: HTML5Translator, node: nodes.math_block) -> None:
     """Writes a formula on a line of its own."""
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="math">{mathml(node.astext(), "block")}</div>')
     raise SkipNode
+
+
+def mathml(formula: str, display: str) -> str:
+    """Converts a formula; the difference of sets is a plain backslash, since few fonts have the sign for it."""
+    return convert(formula, display=display).replace("<mi>&#x029F5;</mi>", "<mo>&#x0005C;</mo>")

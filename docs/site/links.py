@@ -1,7 +1,8 @@
-"""A check of the built site: every link leads to a page and a heading, and nothing is loaded from other hosts."""
+"""Links of the site: those to examples, and a check that all lead to a page and a heading, and load from this host."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -16,9 +17,15 @@ REMOTE = ("http", "https")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Has the check done at the end of the build; what is wrong is a warning."""
+    """Has links set where a page is read, and checked at the end of the build; what is wrong is a warning."""
+    app.connect("source-read", lambda app, page, source: source.__setitem__(0, to_pages_of_examples(source[0])))
     app.connect("build-finished", check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def to_pages_of_examples(text: str) -> str:
+    """Sets links to scripts of the gallery, as the repository has them, to the pages that are made of them."""
+    return re.sub(r"\]\(((?:\.\./)*)gallery/([\w/]+)\.py\)", r"](\1examples/\2.rst)", text)
 
 
 def check(app: Sphinx, error: Exception | None) -> None:

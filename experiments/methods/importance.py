@@ -19,7 +19,7 @@ class Importance:
     Attributes
     ----------
     std_errors : about what ``about`` says; None if the method has none
-    about : "data", "rows" or "population" (docs/guide.md)
+    about : "data", "rows" or "population" (docs/guide/certainty.md)
     """
 
     method: str

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 import clarysage as cs
-from clarysage.errors import MissingDataError
 from experiments import __main__ as command
 from experiments import methods, tasks
+from experiments.data import MissingDataError, PaperTable
 from experiments.learners import STRENGTHS, SparseLogistic
 from experiments.methods.refits import REFITS, refitted
 from experiments.outcome import Finding, Number, Outcome
@@ -355,15 +355,16 @@ def test_brca_is_the_published_table_where_the_nearer_copy_is_absent(monkeypatch
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(120, 3)), columns=["A", "B", "C"])
     y = pd.Series(np.where(X["A"] > 0, "LumA", "Basal"), name="subtype")
-    table = cs.datasets.Dataset("brca", X, y, pd.DataFrame({"patient": np.arange(120)}), "", "", "")
+    tables = {"brca": PaperTable(X, y, pd.DataFrame({"patient": np.arange(120)}))}
 
-    def absent() -> None:
-        raise MissingDataError("not published")
+    def load(name: str) -> PaperTable:
+        if name not in tables:
+            raise MissingDataError("not published")
+        return tables[name]
 
-    monkeypatch.setattr(cs.datasets, "brca50", absent)
-    monkeypatch.setattr(cs.datasets, "brca", lambda: table)
+    monkeypatch.setattr(tasks, "load", load)
     task = TASKS["brca"]()
     assert task.caveat == tasks.OTHER_GENES
     assert task.features == ["A", "B", "C"]
-    monkeypatch.setattr(cs.datasets, "brca50", lambda: table)
+    tables["brca50"] = tables["brca"]
     assert TASKS["brca"]().caveat == tasks.NOT_THE_PAPERS

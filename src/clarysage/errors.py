@@ -171,7 +171,17 @@ def as_note(note: Note | str) -> Note:
 
 
 class ClarysageError(Exception):
-    """Base of every error raised by clarysage."""
+    """Base of every error raised by clarysage.
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> try:
+    ...     cs.Budget(-1)
+    ... except cs.ClarysageError as error:
+    ...     print(error)
+    budget: got -1; wanted a positive number of model rows, such as 1_000_000.
+    """
 
 
 class InputError(ClarysageError, ValueError):
@@ -213,11 +223,28 @@ def _rebuild(kind: type[InputError], argument: str, got: Words, wanted: Words, h
 
 
 class ModelError(InputError, RuntimeError):
-    """A model that raised an error, or did not return one prediction per row."""
+    """A model that raised an error, or did not return one prediction per row.
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> try:
+    ...     cs.sage(lambda X: X[:1, 0], [[0.0], [1.0]], [0.0, 1.0])
+    ... except cs.ModelError as error:
+    ...     print(str(error).partition(";")[0])
+    model: got outputs of shape (1,) from <lambda> for 2 rows
+    """
 
 
 class WorkersLostError(InputError, RuntimeError):
-    """Workers that die every time they receive the same task."""
+    """Workers that die every time they receive the same task.
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> issubclass(cs.WorkersLostError, cs.ClarysageError)
+    True
+    """
 
 
 class RunFailedError(ClarysageError, RuntimeError):
@@ -270,12 +297,16 @@ class MissingLibraryError(ClarysageError, ImportError):
         super().__init__(f"{purpose} needs {library}, which is not installed. Try pip install {package}.")
 
 
-class MissingDataError(ClarysageError, OSError):
-    """A dataset that is neither on this machine nor available at its public address."""
-
-
 class ClarysageWarning(UserWarning):
-    """A warning about a run and what to do about it: a text or a :class:`Note`."""
+    """A warning about a run and what to do about it: a text or a :class:`Note`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import clarysage as cs
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", cs.ClarysageWarning)
+    """
 
 
 def resembling(name: str, candidates: Iterable[str]) -> str:

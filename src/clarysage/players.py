@@ -13,7 +13,12 @@ from clarysage.errors import InputError, PythonOnly
 
 @dataclass(frozen=True)
 class Players:
-    """The players: their p ``names``, and ``owner`` (d,), the number of the player that each column belongs to.
+    """The players: features, or groups of features that become known together.
+
+    Parameters
+    ----------
+    names : names of the p players
+    owner : (d,) number of the player that each column belongs to
 
     Examples
     --------

@@ -1192,28 +1192,7 @@ FAULTS: tuple[Fault, ...] = (
         "remaining, losses = remaining[1:], losses",
     ),
     # datasets
-    Fault("download-unchecked", CHECKSUM, "datasets/fetching.py", "if digest != file.sha256:", "if not digest:"),
-    Fault(
-        "cache-written-in-place",
-        ATOMIC,
-        "datasets/fetching.py",
-        "            draft.write_bytes(content)\n            os.replace(draft, path)",
-        "            path.write_bytes(content)",
-    ),
-    Fault(
-        "directory-named-for-variable",
-        MESSAGE,
-        "datasets/loading.py",
-        'DATA_VARIABLE if directory is None else "directory",',
-        '"directory",',
-    ),
-    Fault(
-        "tidy-file-unchecked",
-        CHECKSUM,
-        "datasets/loading.py",
-        "if not _has_tidy_sha256(path, row):",
-        "if not path.is_file():",
-    ),
+    Fault("diabetes-scaled", OPTION, "datasets.py", "as_frame=True, scaled=False", "as_frame=True"),
     # integrations
     Fault("slices-at-one-step", AXIS, "integrations/mlflow.py", "value, now, step + offset)", "value, now, step)"),
     Fault(

@@ -6,7 +6,7 @@ from typing import Any
 
 from clarysage._measures.examples import separate_targets, without_targets
 from clarysage.errors import InputError, Note, Set
-from clarysage.models.pipeline_step import PipelineStep, pipeline_in, step_of_texts
+from clarysage.models.pipelines import PipelineStep, pipeline_in, step_of_texts
 from clarysage.tables import labels_of
 
 

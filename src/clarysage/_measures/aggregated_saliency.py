@@ -83,10 +83,16 @@ def aggregated_saliency(
 
     Examples
     --------
-    This computes how far each of two columns moves a network, relative to a row of zeros::
+    Needs `torch`. This computes how far each of two columns moves a network, relative to a row of zeros:
 
-        network = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
-        aggregated_saliency(network, X, baseline=[0.0, 0.0])
+    >>> import numpy as np
+    >>> import torch
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> network = torch.nn.Linear(2, 1)
+    >>> explanation = aggregated_saliency(network, X, baseline=[0.0, 0.0])
+    >>> slopes = np.abs(network.weight.detach().numpy()[0])
+    >>> np.allclose(explanation.values, slopes * np.abs(X).mean(axis=0), rtol=1e-4)
+    True
     """
     opened = OpenedModel.of("aggregated saliency", model)
     gradients = gradients_of(opened.f)

@@ -22,7 +22,7 @@ from clarysage.errors import InputError, Note, Or, Set, Words
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.moments import FULL_COVARIANCE
 from clarysage.models import ModelAdapter, Predictor, adapter_of, as_predictor, libraries_with
-from clarysage.models.unwrap import InnerColumns, Unwrapped, unwrap
+from clarysage.models.pipelines import InnerColumns, Unwrapped, unwrap
 from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike, ability
 from clarysage.results import Explanation
 from clarysage.structure.base import Structure, UnknownStructureError

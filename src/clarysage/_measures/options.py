@@ -69,7 +69,21 @@ class DataOptions(TypedDict, total=False):
 class Run:
     """Options of runs as one object that several calls can share; the options of a call take precedence.
 
-    ``rng`` is the seed of calls without one of their own.
+    Parameters
+    ----------
+    tolerance : the largest standard error, as a share of the range of the values; None for a run that another rule ends
+    budget : the largest number of model rows
+    deadline : the largest number of seconds, from the call
+    stop : one or more rules, such as :class:`~clarysage.SignsKnown`
+    n_jobs : number of processes, -1 for all cores, or a backend such as :class:`~clarysage.Dask`
+    checkpoint : file in which the state of the run is stored, and from which it continues
+    progress : True for a progress bar at once, False for none; by default after two seconds where somebody watches
+    max_rows : the largest number of rows of X that are explained, drawn at random
+    memory_limit : bytes that the rows that are read, and those given to the model at once, may take
+    batch_size : the largest number of rows in one call of the model
+    check_manifold : whether to test if hybrid rows look unlike real ones
+    rng : seed or Generator of calls without one of their own
+    called : when the call began, by ``time.monotonic``; a deadline counts from then
 
     Examples
     --------

@@ -228,7 +228,17 @@ def game(
     """Returns v_f, the predictive power of subsets of features (Eq. 2), whose Shapley values are SAGE values.
 
     It is the argument of :meth:`clarysage.Explanation.agreement`, and it can be analysed with other solutions of
-    cooperative games. All parameters are those of :func:`~clarysage.sage`.
+    cooperative games.
+
+    Parameters
+    ----------
+    model, X, y : as for :func:`~clarysage.sage`
+    loss : as for :func:`~clarysage.sage`
+    **options : those of :func:`~clarysage.sage` about the data and the run
+
+    Returns
+    -------
+    PredictivePower, a function of coalitions with a payoff for each example
 
     Examples
     --------

@@ -15,7 +15,7 @@ import numpy as np
 from clarysage.errors import Note
 from clarysage.models import adapter_of
 from clarysage.models.adapter import HasTrainingRows
-from clarysage.models.unwrap import unwrap
+from clarysage.models.pipelines import unwrap
 from clarysage.protocols import ability
 from clarysage.removal.background import match_by_cells
 

@@ -48,6 +48,11 @@ class Measure:
         alone) or "all" (every subset, or a sample of them); None if unknown
     own_learners : the learners of a measure that ignores ``learner``, such as "linear models"
     is_by_example : whether values are estimated for every single example, which takes very many model rows
+
+    Examples
+    --------
+    >>> MEASURES["permutation importance"].approximates, MEASURES["permutation importance"].subdomain
+    ('v_f', 'all features, all but one')
     """
 
     name: str
@@ -247,6 +252,10 @@ def measures() -> pd.DataFrame:
 
     The columns say which game a measure approximates, for which subsets, with which phi_0, and which properties of
     Table 1 it has.
+
+    Returns
+    -------
+    data frame, with a row for each measure
 
     Examples
     --------

@@ -13,7 +13,7 @@ from clarysage.catalogue import REMOVALS
 from clarysage.errors import Argument, InputError, Note, Or, Set
 from clarysage.models import Predictor, as_predictor
 from clarysage.models.adapter import adapter_of
-from clarysage.models.unwrap import unwrap
+from clarysage.models.pipelines import unwrap
 from clarysage.players import Players
 from clarysage.protocols import ability
 from clarysage.removal import is_conditional

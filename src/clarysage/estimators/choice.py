@@ -9,7 +9,7 @@ from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note, PythonOnly
 from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
-from clarysage.estimators.forecast import enumeration_cost, expected_pairs, expected_rows, hybrid_rows
+from clarysage.estimators.forecast import enumeration_cost, expected_cost, expected_rows, hybrid_rows
 from clarysage.estimators.paired_walks.alternative import Alternative
 from clarysage.estimators.paired_walks.estimator import PairedWalks
 from clarysage.inference.stopping import row_limit, time_limit
@@ -107,7 +107,7 @@ def _is_fast_enough(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -
     deadline = time_limit(stop)
     if rows > row_limit(stop) or deadline < SHORTEST_DEADLINE or seconds > SHARE_OF_DEADLINE * deadline:
         return False
-    return closed_form.seconds <= max(SHORT_TIME, expected_pairs(game, stop) * closed_form.seconds_per_pair)
+    return closed_form.seconds <= max(SHORT_TIME, expected_cost(game, stop) * closed_form.seconds_per_pair)
 
 
 def _short(rows: float) -> str:

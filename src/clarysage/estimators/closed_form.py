@@ -12,6 +12,7 @@ from clarysage.estimators.draws import scale
 from clarysage.estimators.limits import by_quarters
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
+from clarysage.estimators.paired_walks.pilot import run_pilot
 from clarysage.estimators.paired_walks.sampling_design import MOST_NUMBERS
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
@@ -66,7 +67,7 @@ class ClosedFormValues:
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> ClosedFormValues:
         if self.walks.pilot is not None or not self._walks(game):
             return self
-        return replace(self, walks=self.walks.prepared(game, rows, rng))
+        return replace(self, walks=replace(self.walks, pilot=run_pilot(game, rows, rng, corrects_bias=False)))
 
     def chunk(self, game: Game) -> int:
         pairs = max(FEWEST_AT_ONCE, ROWS_AT_ONCE // max(1, rows_of_pair(game)))

@@ -40,6 +40,17 @@ class Exact:
     """Evaluates every coalition on every example: values have no error, at a cost that doubles with each player.
 
     Refuses a game that would pass more than ``max_rows`` rows to the model.
+
+    Parameters
+    ----------
+    max_rows : the largest number of rows that a game may pass to the model
+
+    Examples
+    --------
+    >>> from clarysage.games import TabularGame
+    >>> from clarysage.estimators import estimate
+    >>> estimate(TabularGame([0, 1, 2, 4]), Exact()).values
+    array([[1.5, 2.5]])
     """
 
     max_rows: float = 1e9

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
 from clarysage.estimators.paired_walks.pilot import DEFAULT_SHARE, FIRST_CORRECTIONS
@@ -15,6 +17,7 @@ from clarysage.inference.stopping import Converged, convergence_rule, row_limit,
 from clarysage.protocols import ClosedForm, Estimator, Game, Rule, SubsampledWalks, ability
 
 TYPICAL_PAIRS = 2_000  # pairs of walks that are typically needed at the default tolerance
+BIAS_OF_STEPS = 2.0  # typical variance of a draw of the bias correction, per variance of a pair of walks
 SECONDS_OF_PAIR, SECONDS_OF_ROW = 2.5e-5, 3e-7  # of walks of the quickest models
 SECONDS_OF_HYBRID_ROW = 2e-7  # of an enumeration
 SECONDS_OF_CALL = 0.02  # of what every run does besides
@@ -28,11 +31,29 @@ def expected_pairs(game: Game, stop: Sequence[Rule]) -> float:
 
 
 def expected_rows(game: Game, stop: Sequence[Rule]) -> float:
-    """Returns the model rows that paired walks are expected to take, with those of their bias correction."""
+    r"""Returns the model rows that paired walks are expected to take, with those of their bias correction.
+
+    With losses that are step functions it takes most of the rows: with V and c the variance and the cost of a draw,
+
+    .. math:: \Big( \sqrt{V_0 c_0} + \sqrt{V_1 c_1} \Big)^2
+
+    for an error of one, where both levels are allocated as in :mod:`clarysage.estimators.paired_walks.pilot`.
+    """
     walks, subsampled = expected_pairs(game, stop) * rows_of_pair(game), ability(game, SubsampledWalks)
     if subsampled is None or subsampled.is_unbiased:
         return walks
+    if subsampled.jumps:
+        pair, correction = rows_of_pair(game), BIAS_OF_STEPS * BiasCorrection.cost(game)
+        return expected_pairs(game, stop) * float(np.sqrt(pair) + np.sqrt(correction)) ** 2
     return (1 + DEFAULT_SHARE) * walks + FIRST_CORRECTIONS * BiasCorrection.cost(game)
+
+
+def expected_cost(game: Game, stop: Sequence[Rule]) -> float:
+    """Returns the cost of paired walks as a number of pairs, with the bias correction of losses that are steps."""
+    subsampled = ability(game, SubsampledWalks)
+    if subsampled is None or not subsampled.jumps or subsampled.is_unbiased:
+        return expected_pairs(game, stop)
+    return expected_rows(game, stop) / max(1, rows_of_pair(game))
 
 
 def hybrid_rows(game: Game) -> int:

@@ -36,6 +36,13 @@ class Kernel:
 
     b is a mean of independent draws, so the values are unbiased. Their covariance is that of the centred b: it sums to
     zero along the efficiency constraint, since v(D) is known.
+
+    Examples
+    --------
+    >>> from clarysage.games import TabularGame
+    >>> from clarysage.estimators import estimate
+    >>> estimate(TabularGame([0, 1, 2, 3]), Kernel(), seed=0).values.round(6)
+    array([[1., 2.]])
     """
 
     name: str = "kernel"

@@ -66,6 +66,26 @@ def estimate(
     between chunks, with the estimate so far; where anything fails, such as the model or a rule, a
     :class:`~clarysage.errors.RunFailedError` carries that estimate. With a checkpoint the run continues an earlier one,
     even from the middle of a round, and has the bits of a run that was never interrupted.
+
+    Parameters
+    ----------
+    game : the game, such as that of :func:`clarysage.game`
+    estimator : how Shapley values are estimated, such as :class:`clarysage.PairedWalks`
+    stop : rules that end the run; the first one with a reason decides
+    executor : who computes the chunks of a round; default this process
+    seed : seed of all draws
+    observer : is told about each round, for a progress bar
+    checkpoint : the state of an earlier run, and where that of this one is stored
+
+    Returns
+    -------
+    Estimate, of p players for each of L losses
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> cs.estimate(cs.TabularGame([0, 1, 2, 4]), cs.Permutation(), stop=[cs.Converged(0.1)], seed=0).values.round(1)
+    array([[1.5, 2.5]])
     """
     estimator.check(game)
     executor, limits, rules = executor or Serial(), Limits.of(game, estimator, stop), StoppingRules.of(stop)

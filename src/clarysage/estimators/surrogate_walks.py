@@ -84,6 +84,16 @@ class SurrogateWalks:
     Parameters
     ----------
     regressor : the surrogate, a scikit-learn regressor that accepts missing values; default gradient boosting
+    stages : stages of an earlier run, which a checkpoint continues
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> walks = SurrogateWalks(DecisionTreeRegressor(max_leaf_nodes=32))
+    >>> cs.sage(lambda X: X[:, 0], X, X[:, 0], method=walks, budget=50_000, rng=0).top(1)
+    ['x0']
     """
 
     regressor: Any = None

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -93,7 +94,10 @@ class ProgressBar:
         self._bar.close()
 
     def _opened(self) -> Any:
-        from tqdm.auto import tqdm
+        if find_spec("ipywidgets") is None:
+            from tqdm import tqdm  # in a notebook, tqdm.auto would warn
+        else:
+            from tqdm.auto import tqdm
 
         layout = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}{postfix}"
         bar = tqdm(total=100, desc=self.text, bar_format=layout, delay=1e-9)  # a delay leaves out an empty first line

@@ -22,9 +22,9 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
+import scipy
 
-from clarysage.coalitions import shapley_values
-from clarysage.games.additive import Additive, in_units
+from clarysage.coalitions import masks, shapley_values
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.protocols import (
     ClosedFormBatch,
@@ -38,18 +38,23 @@ from clarysage.protocols import (
     ability,
     units_of,
 )
-from clarysage.structure.base import mean_predictions
-from clarysage.structure.moebius import Expansion, Terms
+from clarysage.removal.background_draws import BackgroundDraws, variance_factor
+from clarysage.structure.base import mean_predictions, n_outputs
+from clarysage.structure.linear import Linear
+from clarysage.structure.moebius import MOST_SETS, Expansion, LeafTerms, Terms
 
-SHALLOW, MOST_TERMS = 4, 3000  # depth of trees that have few terms, and number of terms whose products are formed
-MOST_ENTRIES = 2**20  # entries of leaf tables that are grouped by their sets of players
 MOST_PLAYERS = 14  # players whose coalitions are all enumerated
+MOST_POINTS = 7  # of quadrature: each makes the error some hundred times smaller, and with seven it is that of rounding
+EXAMPLES_AT_ONCE = 64
 NUMBERS_AT_ONCE = 2**22
 OF_LINEAR = "a linear model has a closed form"
 
 # seconds of each operation, as measured on one core of an older machine
-OF_PRODUCT, OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 2e-10, 1e-8, 1.5e-9, 2e-8, 1e-8, 1e-6
+OF_SORT, OF_SEARCH, OF_COMPARISON = 1e-7, 1e-7, 4e-9
+OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 8e-9, 1.5e-9, 2e-8, 1e-8, 1e-6
 OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
+OF_EDGE, OF_DISTANT_EDGE, SETS_IN_CACHE = 8e-10, 1.2e-9, 2**17  # of orthogonal terms that fit the cache, or do not
+COUNTED_ROWS = 8  # on which the changes of terms are counted
 
 
 @dataclass(frozen=True)
@@ -86,24 +91,43 @@ def closed_form_of(game: ModelGame) -> AnalyticForm | None:
         if all(loss.degree == 1 for loss in game.losses):
             return _by_sums(game, native, parts)
         if all(loss.degree == 2 for loss in game.losses):
-            form = _by_products(game, native, parts)
+            form = _by_squares(game, native, parts)
             if form is not None:
                 return form
         return _by_terms(game, native, parts) if game.n_players <= MOST_PLAYERS else None
-    return _by_pairs(game, native, parts) if game.n_players <= MOST_PLAYERS else None
+    if game.n_players > MOST_PLAYERS:
+        return None
+    is_of_labels = native.structure.link == "labels" and isinstance(native.structure.representation, Linear)
+    return _by_labels(game, native, parts) if is_of_labels else _by_pairs(game, native, parts)
 
 
 @dataclass(frozen=True)
-class Products:
-    r"""Values under squared error of f_S = sum_{A within S} a_A.
+class Additive:
+    r"""Values under squared error of f_S = a_0 + sum_{i in S} a_i, and the influence of the background on them.
 
-    For each example and output, in the units (K,) of the loss,
+    In an additive model, with h_i the part of player i in the predictions, mu_i its mean over the background rows and
+    a_i = h_i(x) - mu_i, the value of an example, for each output, is
 
-    .. math:: \phi_i = 2 (y - a_\emptyset) \sum_{A \ni i} \frac{a_A}{|A|}
-        - \sum_{A, B \neq \emptyset: i \in A \cup B} \frac{a_A a_B}{|A \cup B|}
+    .. math:: \phi_i = a_i (2 y - a_\emptyset - f)
 
-    since the players of A and B share the product of their terms equally. The sum over pairs with i in A or B is twice
-    the sum over pairs with i in A, minus the sum over pairs with i in both.
+    Weight that moves to background row k moves the means by d_k = h(b_k) - mu, so that the influence of the row is
+
+    .. math:: \psi_{ki} = -d_{ki} (2 y - a_\emptyset - f) - a_i \sum_j d_{kj}
+
+    The finite background adds to the loss of a coalition S the variance of the mean of sum_{j not in S} h_j (Jensen's
+    gap, :mod:`clarysage.games.payoff_influence`). This is a sum over pairs of players; its Shapley values, which are
+    subtracted from the values, are
+
+    .. math:: \frac{C}{1 - C} Cov\Big(h_i, \sum_j h_j\Big), \qquad C = \sum_k w_k^2
+
+    The influence on an example that is itself a background row is that of the other rows (a self-match).
+
+    Attributes
+    ----------
+    terms : maps rows to a_0 and a, in one array (n, p + 1, K)
+    units : (K,) of each loss, by which errors are divided
+    row_weights : (m,) of the background rows, which are those of ``native``
+    self_match : (N,) the background row that each example is, -1 for none; None where no example is one
     """
 
     terms: Terms
@@ -112,45 +136,176 @@ class Products:
     targets: tuple[np.ndarray, ...]
     units: tuple[np.ndarray, ...]
     weights: np.ndarray
+    row_weights: np.ndarray
+    self_match: np.ndarray | None
 
     def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
-        terms = self.terms(self.native.represent(self.X[examples])[0])
-        nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, M, K)
-        products = np.array([self._products(a[:, :, k]) for k in range(a.shape[2])])  # (K, n, p)
+        nothing, a = self._terms(examples)
+        of_losses = zip(self.targets, self.units, strict=True)
         parts = np.stack(
-            [
-                self._alone(*in_units(unit, a, target[examples] - nothing))
-                - (products / unit[:, None, None] ** 2).sum(axis=0)
-                for target, unit in zip(self.targets, self.units, strict=True)
-            ],
-            axis=1,
+            [_additive_values(*in_units(unit, nothing, a, target[examples])) for target, unit in of_losses], axis=1
         )
         parts *= self.weights[examples][:, None, None]
         return ClosedFormBatch(parts.sum(axis=0), parts)
 
-    def _alone(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Returns the part of the values (n, p) that is linear in the terms."""
-        return np.asarray(2 * np.einsum("nmk,nk->nm", a, y) @ (self._sets / self._sets.sum(axis=1, keepdims=True)))
+    def influence(self, examples: np.ndarray) -> BackgroundInfluence:
+        """Returns the influence of the background rows on the sum of the values of examples (n,)."""
+        nothing, a = self._terms(examples)
+        of_losses = [
+            self._influence(
+                examples,
+                *in_units(unit, nothing, a, target[examples], self._deviations),
+                *in_units(unit**2, self._covariance),
+            )
+            for target, unit in zip(self.targets, self.units, strict=True)
+        ]
+        zero = np.zeros((len(self.targets), a.shape[1]))
+        rows = np.stack([influence for influence, _ in of_losses], axis=1)
+        return BackgroundInfluence(rows, zero, np.stack([correction for _, correction in of_losses]), zero)
 
-    def _products(self, a: np.ndarray) -> np.ndarray:
-        """Returns the part of the values (n, p) that is quadratic in the terms (n, M) of one output."""
-        values = 2 * (a * (a @ self._shares)) @ self._sets
-        for player, has_player in enumerate(self._sets.T > 0):
-            with_player = a[:, has_player]
-            shares = self._shares[np.ix_(has_player, has_player)]
-            values[:, player] -= ((with_player @ shares) * with_player).sum(axis=1)
-        return np.asarray(values)
+    def _influence(
+        self,
+        examples: np.ndarray,
+        nothing: np.ndarray,
+        a: np.ndarray,
+        target: np.ndarray,
+        deviations: np.ndarray,
+        covariance: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the influence (m, p) of background rows, and the correction (p,), for one loss, in its units."""
+        weights, match = self.weights[examples], np.full(len(examples), -1)
+        if self.self_match is not None:
+            match = self.self_match[examples]
+        is_row = match >= 0
+        share = np.where(is_row, self.row_weights[match], 0.0)[:, None]
+        odds = share / (1 - share)
+        excess = odds[:, :, None] * a  # a by the other rows, less a by all rows
+        nothing_else, a_else = nothing - excess.sum(axis=1), a + excess
+        gain, gain_else = a.sum(axis=1), a_else.sum(axis=1)  # f - a_0
+        by_row = weights[:, None] / (1 - share)
+        residual = 2 * (target - nothing_else) - gain_else
+        influence = -np.einsum("mik,k->mi", deviations, (by_row * residual).sum(axis=0))
+        influence -= np.einsum("mk,ik->mi", deviations.sum(axis=1), np.einsum("nl,nik->ik", by_row, a_else))
+        influence -= np.einsum("nl,nik,nk->i", by_row, excess, residual)
+        influence -= np.einsum("nl,nik,nk->i", by_row, a_else, excess.sum(axis=1))
+        of_itself = by_row * np.einsum("nik,nk->ni", a_else, residual + gain_else)
+        np.add.at(influence, match[is_row], of_itself[is_row])  # an example has no influence on itself
+        gap = self._gap(match, odds, a, gain, covariance)
+        correction = _additive_values(nothing_else, a_else, target) - _additive_values(nothing, a, target) - gap
+        return self.row_weights[:, None] * influence, weights @ correction
+
+    def _terms(self, examples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Returns a_0 (n, K) and a (n, p, K) of examples."""
+        terms = self.terms(self.native.represent(self.X[examples])[0])
+        return terms[:, 0], terms[:, 1:]
+
+    def _gap(
+        self, match: np.ndarray, odds: np.ndarray, a: np.ndarray, gain: np.ndarray, covariance: np.ndarray
+    ) -> np.ndarray:
+        """Returns the values (n, p) of the games of Jensen's gaps, by the covariances over all rows but the match."""
+        concentration = BackgroundDraws(len(self.row_weights), self.row_weights).concentration(match)
+        of_others = covariance - odds[:, :, None] * a * gain[:, None]
+        return np.asarray((1 + odds) * variance_factor(concentration)[:, None] * of_others.sum(axis=2))
 
     @cached_property
-    def _sets(self) -> np.ndarray:
-        """The players of each term but the empty one, (M, p)."""
-        return self.terms.sets[1:].astype(np.float64)
+    def _deviations(self) -> np.ndarray:
+        """The parts of the players for each background row, less their means: d, (m, p, K)."""
+        return self.terms(self.native.inner)[:, 1:]
 
     @cached_property
-    def _shares(self) -> np.ndarray:
-        """The shares 1 / |A u B| of all pairs of terms, (M, M)."""
-        size = self._sets.sum(axis=1)
-        return np.asarray(1 / (size[:, None] + size - self._sets @ self._sets.T))
+    def _covariance(self) -> np.ndarray:
+        """The covariance of each part with the sum of all parts over the background rows, (p, K)."""
+        sums = self._deviations.sum(axis=1)
+        return np.asarray(np.einsum("m,mik,mk->ik", self.row_weights, self._deviations, sums))
+
+
+@dataclass(frozen=True)
+class SquaredSums:
+    r"""Values under squared error of f_S = sum_{A within S} a_A, by orthogonal terms.
+
+    Let every player be in S with probability q, r = q (1 - q), and g_S = f_S - y, of which only the constant term
+    differs from that of f_S. The functions prod_{j in A} ([j in S] - q) of S are orthogonal, with second moments
+    r^{|A|}; the coefficients of g_S are
+
+    .. math:: u_A(q) = \sum_{B \supseteq A} a_B q^{|B| - |A|}
+
+    so that the second moment of g_S is a single sum over sets. Shapley values are integrals over q of the expected
+    change of -g_S^2 as player i enters (the multilinear extension, Owen 1972):
+
+    .. math:: \phi_i = -\int_0^1 \sum_{A \ni i} r^{|A| - 1} u_A (2 u_{A - i} + (1 - 2 q) u_A) \, dq
+
+    The integrand is a polynomial of degree min(2 k, p) - 1 at most, where paths have k players at most, for which
+    Gauss-Legendre quadrature with min(k, p / 2) points is exact. Proof: docs/theory/native_walks.md.
+
+    References
+    ----------
+    G. Owen (1972). Multilinear extensions of games. Management Science 18, P64-P79.
+    """
+
+    terms: LeafTerms
+    native: KnownStructure
+    X: np.ndarray
+    targets: tuple[np.ndarray, ...]
+    units: tuple[np.ndarray, ...]
+    weights: np.ndarray
+
+    def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
+        from clarysage.structure.kernels.leaf_terms import LANES
+
+        players = len(self._player_start) - 1
+        parts = np.zeros((len(examples), len(self.targets), players))
+        for start in range(0, len(examples), LANES):
+            lanes = np.resize(examples[start : start + LANES], LANES)  # the last ones are filled up with the first
+            count = len(examples[start : start + LANES])
+            terms = self.terms.by_output(self.native.represent(self.X[lanes])[0])
+            for number, (target, unit) in enumerate(zip(self.targets, self.units, strict=True)):
+                for k in np.flatnonzero(np.isfinite(unit)):
+                    values = self._values(terms[k], target[lanes, k]) / unit[k] ** 2
+                    parts[start : start + count, number] += values.T[:count]
+        parts *= self.weights[examples][:, None, None]
+        return ClosedFormBatch(parts.sum(axis=0), parts)
+
+    def _values(self, terms: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Returns the values (p, n) of the terms (M, n) of one output."""
+        from clarysage.structure.kernels.leaf_terms import squared_values
+
+        values, nothing = np.empty((len(self._player_start) - 1, terms.shape[1])), terms[0].copy()
+        terms[0] -= y
+        squared_values(terms, self.terms.sets.sizes, self._player_start, *self._edges, *self._quadrature, values)
+        terms[0] = nothing
+        return values
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """The order of edges by player."""
+        return np.argsort(self._all_edges[2], kind="stable")
+
+    @cached_property
+    def _edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """The edges A and A without i, sorted by i."""
+        return self._all_edges[0][self._order], self._all_edges[1][self._order]
+
+    @cached_property
+    def _player_start(self) -> np.ndarray:
+        """The first edge of each player, (p + 1,)."""
+        return np.searchsorted(self._all_edges[2][self._order], np.arange(self.terms.players + 1))
+
+    @property
+    def _all_edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        edges = self.terms.sets.edges
+        assert edges is not None, "only numbers of all 2^p sets have no edges"
+        return edges
+
+    @cached_property
+    def _quadrature(self) -> tuple[np.ndarray, np.ndarray]:
+        """The Gauss-Legendre points and weights on [0, 1]."""
+        points, weights = np.polynomial.legendre.leggauss(quadrature_points(self.terms))
+        return (1 + points) / 2, weights / 2
+
+
+def quadrature_points(terms: LeafTerms) -> int:
+    """Returns the number of points at which the quadrature over q is exact, or within rounding error of that."""
+    return max(1, min(int(terms.sets.sizes.max(initial=0)), -(-terms.players // 2), MOST_POINTS))
 
 
 @dataclass(frozen=True)
@@ -167,16 +322,27 @@ class Sums:
     X: np.ndarray
     outputs: tuple[int, ...]
     weights: np.ndarray
-    is_additive: bool
 
     def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
-        a = self.terms(self.native.represent(self.X[examples])[0])[:, 1:, list(self.outputs)]  # (n, M, L)
-        parts = np.moveaxis(a, 2, 1)
-        if not self.is_additive:  # else each term belongs to one player, in their order
-            sets = self.terms.sets[1:].astype(np.float64)
-            parts = parts @ (sets / sets.sum(axis=1, keepdims=True))
+        a = self.terms(self.native.represent(self.X[examples])[0])[:, :, list(self.outputs)]  # (n, M, L)
+        n, count, losses = a.shape
+        if self._shares is None:  # each term but the first belongs to one player, in their order
+            parts = np.moveaxis(a[:, 1:], 2, 1)
+        else:
+            parts = (np.moveaxis(a, 2, 1).reshape(n * losses, count) @ self._shares).reshape(n, losses, -1)
         parts = parts * self.weights[examples][:, None, None]
         return ClosedFormBatch(parts.sum(axis=0), parts)
+
+    @cached_property
+    def _shares(self) -> scipy.sparse.csr_matrix | None:
+        """The shares 1 / |A| of players in terms, (M, p); None where each term belongs to one player."""
+        if not isinstance(self.terms, LeafTerms):
+            return None
+        sets = self.terms.sets
+        assert sets.edges is not None, "only numbers of all 2^p sets have no edges"
+        of_set, _, player = sets.edges
+        shape = (sets.count, self.terms.players)
+        return scipy.sparse.csr_matrix((1 / sets.sizes[of_set], (of_set, player)), shape=shape)
 
 
 @dataclass(frozen=True)
@@ -223,6 +389,49 @@ class FromTerms:
 
 
 @dataclass(frozen=True)
+class FromSums:
+    """Shares of the labels of a linear model for all coalitions, by the parts that both rows have in the margins.
+
+    Of two classes a hybrid row has the second if the background row's part is above minus the example's part: rows are
+    sorted by their parts, once a coalition.
+    """
+
+    parts: Expansion
+    native: KnownStructure
+    linear: Linear
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        p, linear = self.parts.players, self.linear
+        of_examples, of_rows = (linear.encode(inner) for inner in (self.native.represent(x)[0], self.parts.inner))
+        count = n_outputs(linear.n_margins, "labels")
+        shares, of_coalitions = np.empty((len(x), 2**p, count)), max(1, NUMBERS_AT_ONCE // (8 * of_rows[:, 0].size))
+        by_label = self._sorted if count == 2 else self._compared
+        for start in range(0, 2**p, of_coalitions):
+            numbers = np.arange(start, min(start + of_coalitions, 2**p))
+            is_kept = masks(numbers, p)[:, : of_rows.shape[1]].astype(np.float64)
+            kept = np.einsum("cd,ndk->cnk", is_kept, of_examples, optimize=True) + linear.intercept
+            shares[:, numbers] = by_label(kept, np.einsum("cd,mdk->ckm", 1 - is_kept, of_rows, optimize=True))
+        return shares
+
+    def _sorted(self, kept: np.ndarray, withheld: np.ndarray) -> np.ndarray:
+        """Returns shares (n, c, 2) of two labels, from parts of margins (c, n, 1) and (c, 1, m)."""
+        if self.linear.n_margins == 2:  # the difference is the margin of the second class
+            kept, withheld = kept[:, :, 1:] - kept[:, :, :1], withheld[:, 1:] - withheld[:, :1]
+        order = withheld[:, 0].argsort(axis=1)
+        parts = np.take_along_axis(withheld[:, 0], order, axis=1)
+        below = np.cumsum(np.pad(self.parts.row_weights[order], ((0, 0), (1, 0))), axis=1)
+        first = [
+            sums[row.searchsorted(-x[:, 0], side="right")] for sums, row, x in zip(below, parts, kept, strict=True)
+        ]
+        return np.stack([np.stack(first, axis=1), 1 - np.stack(first, axis=1)], axis=-1)
+
+    def _compared(self, kept: np.ndarray, withheld: np.ndarray) -> np.ndarray:
+        """Returns shares (n, c, K) of several labels, from parts of margins (c, n, K) and (c, K, m)."""
+        rows = np.moveaxis(kept, 1, 0)[..., None]
+        return np.stack([mean_predictions(row + withheld, self.parts.row_weights, "labels") for row in rows])
+
+
+@dataclass(frozen=True)
 class FromPairs:
     """Mean predictions of all coalitions under any link, by pairs of an example and a background row."""
 
@@ -257,65 +466,90 @@ class FromPairs:
         return np.asarray(np.stack(predictions).reshape(len(rows), -1, *predictions[0].shape).sum(axis=1))
 
 
+def in_units(unit: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Returns arrays with a last axis of outputs in the units (K,) of a loss; units of one leave them as they are."""
+    return arrays if (unit == 1).all() else tuple(array / unit for array in arrays)
+
+
+def _additive_values(nothing: np.ndarray, a: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Returns the values (n, p) of examples under squared error of an additive model, summed over outputs."""
+    return np.asarray(np.einsum("npk,nk->np", a, 2 * (target - nothing) - a.sum(axis=1)))
+
+
 def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    if not parts.representation.is_linear and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
-        return None
-    terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
+    linear = parts.linear_terms()
+    terms = parts.leaf_terms() if linear is None else linear
     if terms is None:
         return None
+    k, how = native.structure.representation.n_margins, OF_LINEAR if linear is not None else _of_terms(terms.count)
     of_output = [ability(loss, OutputLoss) for loss in game.losses]
     outputs = tuple(loss.number for loss in of_output if loss is not None)
-    is_additive = parts.representation.is_linear
-    count = game.n_players if is_additive else len(terms.sets)
-    seconds = len(game.X) * k * (count * game.n_players * OF_PRODUCT + (parts.entries + game.X.shape[1]) * OF_ENTRY)
-    how = OF_LINEAR if is_additive else _of_terms(count)
-    solve = Sums(terms, native, game.X, outputs, game.weights, is_additive)
-    return AnalyticForm(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _seconds_of_pair(game, parts))
-
-
-def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > MOST_ENTRIES
-    if is_deep and not parts.representation.is_linear:
-        return None
-    terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
-    if terms is None:
-        return None
-    units = tuple(units_of(loss, k) for loss in game.losses)
-    data = (native, game.X, game.targets, units, game.weights)
-    if parts.representation.is_linear:
-        at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
-        seconds = game.X.size * k * OF_ENTRY
-        matched = ability(game, SelfMatched)
-        self_match = None if matched is None else matched.self_match
-        form = Additive(terms, *data, parts.row_weights, self_match)
-        return AnalyticForm(OF_LINEAR, form, at_once, seconds, _seconds_of_pair(game, parts), form.influence)
-    if len(terms.sets) > MOST_TERMS:
-        return None
-    count = len(terms.sets)
-    seconds = len(game.X) * k * (count**2 * OF_PRODUCT + parts.entries * OF_ENTRY)
-    how = _of_terms(count)
-    at_once = max(1, NUMBERS_AT_ONCE // (count * k))
-    return AnalyticForm(how, Products(terms, *data), at_once, seconds, _seconds_of_pair(game, parts))
-
-
-def _of_terms(count: int) -> str:
-    """Returns the reason, for users, why the values of shallow trees have a closed form."""
-    return (
-        f"the trees are a sum of {count:,} term{'s' * (count != 1)} of few features each, whose values have a formula"
+    live = _live_terms(native, terms) if isinstance(terms, LeafTerms) else game.X.shape[1]
+    seconds = len(game.X) * k * (terms.count * OF_SUM + live * OF_ENTRY)
+    solve = Sums(terms, native, game.X, outputs, game.weights)
+    return AnalyticForm(
+        how, solve, max(1, NUMBERS_AT_ONCE // (terms.count * k)), seconds, _seconds_of_pair(game, parts)
     )
 
 
+def _by_squares(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
+    k = native.structure.representation.n_margins
+    units = tuple(units_of(loss, k) for loss in game.losses)
+    data = (native, game.X, game.targets, units, game.weights)
+    linear, pair = parts.linear_terms(), _seconds_of_pair(game, parts)
+    if linear is not None:
+        at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
+        matched = ability(game, SelfMatched)
+        self_match = None if matched is None else matched.self_match
+        form = Additive(linear, *data, parts.row_weights, self_match)
+        return AnalyticForm(OF_LINEAR, form, at_once, game.X.size * k * OF_ENTRY, pair, form.influence)
+    terms = parts.leaf_terms(most_sets=MOST_SETS // k)
+    if terms is None or terms.sets.edges is None:
+        return None
+    at_once = max(1, min(EXAMPLES_AT_ONCE, NUMBERS_AT_ONCE // (game.n_players * len(game.losses))))
+    solved, edges = sum(int(np.isfinite(unit).sum()) for unit in units), len(terms.sets.edges[0])
+    of_edge = OF_EDGE if terms.count <= SETS_IN_CACHE else OF_DISTANT_EDGE
+    of_example = k * _live_terms(native, terms) * OF_ENTRY + solved * 2 * quadrature_points(terms) * edges * of_edge
+    return AnalyticForm(_of_terms(terms.count), SquaredSums(terms, *data), at_once, len(game.X) * of_example, pair)
+
+
+def _live_terms(native: KnownStructure, terms: LeafTerms) -> float:
+    """Returns how many changes of terms an example takes on average, counted on a few background rows."""
+    return terms.changes(native.inner[:COUNTED_ROWS]) / len(native.inner[:COUNTED_ROWS])
+
+
+def _of_terms(count: int) -> str:
+    """Returns the reason, for users, why the values of trees have a closed form."""
+    terms = f"{count:,} term{'s' * (count != 1)}"
+    return f"the trees are a sum of {terms} of few features each, whose values have a formula"
+
+
 def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    terms = parts.terms(by_number=True)
+    linear = parts.linear_terms()
+    terms = parts.leaf_terms(by_number=True) if linear is None else linear
     if terms is None:
         return None
     p, k = game.n_players, native.structure.representation.n_margins
-    seconds = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
+    live = _live_terms(native, terms) if isinstance(terms, LeafTerms) else 0
+    seconds = live * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
-    source = "the weights of the linear model" if parts.representation.is_linear else "the leaves of the trees"
+    source = "the leaves of the trees" if linear is None else "the weights of the linear model"
     how = f"predictions for all coalitions are computed from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
     return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _seconds_of_pair(game, parts))
+
+
+def _by_labels(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm:
+    linear = native.structure.representation
+    assert isinstance(linear, Linear)
+    p, examples, m, k = game.n_players, len(game.X), len(native.inner), linear.n_margins
+    at_once = max(1, NUMBERS_AT_ONCE // (2**p * n_outputs(k, "labels")))
+    of_rows = m * OF_SORT * -(-examples // at_once) + examples * (OF_SEARCH if k <= 2 else m * k * OF_COMPARISON)
+    seconds = 2**p * (of_rows + examples * (len(game.losses) + p) * OF_LOSS)
+    predict = FromSums(parts, native, linear.with_owner(parts.player))
+    solve = Coalitions(predict, game.X, game.losses, game.targets, game.weights, game.floor)
+    how = "labels for all coalitions are computed from the weights of the linear model"
+    return AnalyticForm(how, solve, at_once, seconds, _seconds_of_pair(game, parts))
 
 
 def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:

@@ -84,6 +84,16 @@ class PredictivePower:
     rows_before : model rows that were spent before the game was made
     like : payoffs of another game whose draws of background rows are reused, as a proxy model's game does
     given_closed_form : a closed form that is used in place of the one read from the model
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> f_S = cs.Marginal(X).restrict(cs.as_predictor(lambda X: X[:, 0]), X)
+    >>> v = cs.PredictivePower.of(f_S, "squared error", X, X[:, 0])
+    >>> cs.estimate(v, cs.Exact()).values.round(1)
+    array([[1., 0.]])
     """
 
     restricted: RestrictedModel
@@ -280,6 +290,29 @@ def sensitivity(
     It is v_f with Y = f(X) and squared error (paper, supplement on function sensitivity): no labels are needed, and the
     total is the variance of the output, summed over outputs. ``codes`` are as in :meth:`PredictivePower.of`. ``loss``
     is "auto" for outputs in different units, or a loss of degree 2.
+
+    Parameters
+    ----------
+    restricted : the restricted model f_S, such as that of ``Marginal(background).restrict(f, X)``
+    X : examples
+    players : features or groups; default the columns of X
+    loss : "squared error", "auto" for outputs in different units, or another loss of degree 2
+    sample_weight : one weight for each example
+    codes : as in :meth:`PredictivePower.of`
+
+    Returns
+    -------
+    PredictivePower, of the output as its own response
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> f_S = cs.Marginal(X).restrict(cs.as_predictor(lambda X: 2 * X[:, 0]), X)
+    >>> effects = cs.estimate(cs.sensitivity(f_S, X), cs.Exact()).values
+    >>> np.allclose(effects, [np.var(2 * X[:, 0]), 0])
+    True
     """
     return PredictivePower.of(restricted, loss, X, None, players=players, sample_weight=sample_weight, codes=codes)
 

@@ -173,6 +173,14 @@ class RemainderWalks:
         return self.of_model.is_unbiased
 
     @property
+    def knows_bias(self) -> bool:
+        return self.of_model.knows_bias
+
+    @property
+    def jumps(self) -> bool:
+        return self.of_model.jumps
+
+    @property
     def error_grows_with_loss(self) -> bool:
         return self.of_model.error_grows_with_loss
 

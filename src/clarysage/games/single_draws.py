@@ -45,6 +45,10 @@ class SingleDraws:
     For a convex loss it is at most v_f(S), by Jensen's inequality. ``power`` is the game v_f; it has the same
     payoffs of the empty and of the full coalition. Each payoff is that of one draw.
 
+    Parameters
+    ----------
+    power : the game v_f, whose restricted model, losses and examples are used
+
     Examples
     --------
     >>> from clarysage.removal import Marginal

@@ -138,6 +138,16 @@ class SubsampledPower:
         return self.draws.uses_all_rows or (is_simple and all(loss.debiasing.is_unbiased for loss in self.losses))
 
     @property
+    def knows_bias(self) -> bool:
+        """Tells whether payoffs are corrected for their bias, as far as it is known."""
+        return all(loss.debiasing.knows_bias for loss in self.losses)
+
+    @property
+    def jumps(self) -> bool:
+        """Tells whether some loss is a step function."""
+        return any(loss.debiasing.jumps for loss in self.losses)
+
+    @property
     def error_grows_with_loss(self) -> bool:
         return all(loss.debiasing.error_grows_with_loss for loss in self.losses)
 

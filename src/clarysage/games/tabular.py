@@ -16,6 +16,12 @@ class TabularGame:
 
     Coalitions are numbered: player i is bit i of the number.
 
+    Parameters
+    ----------
+    payoffs : (2^p,) payoffs of the coalitions, or (N, 2^p) of N examples
+    weights : (N,) weights of the examples, which add up to one; by default all the same
+    rows_per_payoff, rows_spent : model rows that a payoff counts as, and that were spent before
+
     Examples
     --------
     >>> game = TabularGame([0, 1, 2, 4])

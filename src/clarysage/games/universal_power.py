@@ -53,6 +53,19 @@ class UniversalPower:
     facts : about the learner, once fitted
     is_together : true if all examples are one state, as in the game :attr:`together`
     pace : the measured speed of fits
+    refits : the learner, and its fits on subsets of columns
+    losses, players, targets : the L losses, the players, and y encoded for each loss
+    memo : payoffs of the coalitions that were fitted
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> v = cs.UniversalPower.of(LinearRegression(), X, 2 * X[:, 0])
+    >>> values = cs.estimate(v, cs.Exact()).values
+    >>> bool(values[0, 0] > 3), bool(abs(values[0, 1]) < 0.2)
+    (True, True)
     """
 
     refits: Refits

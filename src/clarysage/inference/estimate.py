@@ -17,7 +17,15 @@ from clarysage.inference.stratified import StratifiedMoments
 
 
 class StopReason(Enum):
-    """Why a run ended; the member's value is the message."""
+    """Why a run ended; the member's value is the message.
+
+    Examples
+    --------
+    >>> StopReason.BUDGET.value
+    'Stopped at the budget before convergence.'
+    >>> StopReason.BUDGET.is_wanted, StopReason.CONVERGED.is_converged
+    (False, True)
+    """
 
     EXACT = "Exact: computed, not estimated by sampling."
     CONVERGED = "Converged: the largest standard error is below the tolerance times the range of the values."
@@ -234,6 +242,13 @@ class Estimate:
     method : the name of the estimator, if another one than that of the run made the estimate
     payoffs : (2^p, L) mean payoffs of all coalitions by number, where they were enumerated
     trace : (m, L, 4) of the run: draws, model rows, largest standard error, range of the values; None if exact
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> estimate = cs.estimate(cs.TabularGame([0, 1, 2, 4]), cs.Exact())
+    >>> estimate.values, estimate.stopped.name
+    (array([[1.5, 2.5]]), 'EXACT')
     """
 
     values: np.ndarray

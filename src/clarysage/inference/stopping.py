@@ -44,6 +44,10 @@ class Converged:
     are equal, their range is noise and the criterion could never hold: then the size of the values, or a share of the
     loss, takes the place of the range. Third, a run ends if no loss of any example ever changes (a null game).
 
+    Parameters
+    ----------
+    tolerance : the largest standard error, as a share of the range of the values
+
     Examples
     --------
     >>> Converged(0.01)
@@ -126,7 +130,20 @@ class ConvergedRelativeTo:
 
 @dataclass(frozen=True)
 class Budget:
-    """Stops when a number of rows has been passed to the model, including those for no and for all features."""
+    """Stops when a number of rows has been passed to the model, including those for no and for all features.
+
+    Parameters
+    ----------
+    rows : the largest number of model rows
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 8))
+    >>> run = cs.sage(lambda X: X[:, 0] * X[:, 1], X, X[:, 0], stop=cs.Budget(30_000), tolerance=None, rng=0)
+    >>> run.model_rows <= 30_000
+    True
+    """
 
     rows: int
 
@@ -139,7 +156,20 @@ class Budget:
 
 @dataclass(frozen=True)
 class Deadline:
-    """Stops after a number of seconds, by the clock of the estimation loop."""
+    """Stops after a number of seconds, by the clock of the estimation loop.
+
+    Parameters
+    ----------
+    seconds : the largest number of seconds
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> run = cs.sage(lambda X: X[:, 0], X, X[:, 0], stop=cs.Deadline(60), rng=0)  # ends earlier, when it has converged
+    >>> run.top(1)
+    ['x0']
+    """
 
     seconds: float
 

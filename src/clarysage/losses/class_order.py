@@ -69,8 +69,8 @@ def _may_count_from_one(names: Sequence[Any], target: np.ndarray) -> bool:
 
 
 def _contradicted(names: Sequence[Any], target: np.ndarray, got: str) -> ModelError:
-    wanted = f"labels of the presumed classes {_listed(names)}"
-    return ModelError("y", got=got, wanted=wanted, hint=_named(names, target))
+    expected = f"labels of the presumed classes {_listed(names)}"
+    return ModelError("y", got=got, wanted=expected, hint=_named(names, target))
 
 
 def _named(names: Sequence[Any], target: np.ndarray) -> list[str | Advice]:

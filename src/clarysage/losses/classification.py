@@ -34,6 +34,11 @@ class CrossEntropy:
     training rows, as in leaves of trees or among nearest neighbours, it is that of half a row; for other models it is
     1e-12, with a loss of 27.63. The explanation reports the rows whose loss was bounded.
 
+    Parameters
+    ----------
+    floor : the least probability that enters the loss; None for ``default_floor``
+    default_floor : the floor without one of the user, which measures choose by the model
+
     Examples
     --------
     >>> outputs, y = np.array([[0.2, 0.8], [1.0, 0.0]]), np.array([1, 1])
@@ -102,13 +107,18 @@ class ZeroOne:
     """Zero-one loss: 1 if the class with the largest probability is not the true class, else 0.
 
     Ties go to the first class; probabilities that differ only by rounding are ties.
+
+    Examples
+    --------
+    >>> ZeroOne()(np.array([[0.2, 0.8], [0.6, 0.4]]), np.array([1, 1]))
+    array([0., 1.])
     """
 
     name: str = "zero one"
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "classification"
     degree: ClassVar[int | None] = None
-    debiasing: ClassVar[Debiasing] = PlugIn(is_adjusted=True)
+    debiasing: ClassVar[Debiasing] = PlugIn(is_adjusted=True, jumps=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = class_target(y, classes, outputs.shape[1])
@@ -134,6 +144,11 @@ class Brier:
 
     For two classes it is (p - y)^2 of the second class, from 0 to 1; for more classes it is the sum over classes, from
     0 to 2.
+
+    Examples
+    --------
+    >>> Brier()(np.array([[0.2, 0.8]]), np.array([[0.0, 1.0]])).round(2)
+    array([0.04])
     """
 
     name: str = "brier"

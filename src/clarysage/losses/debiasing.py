@@ -73,6 +73,11 @@ class Debiasing(Protocol):
         ...
 
     @property
+    def jumps(self) -> bool:
+        """True if the loss is a step function, of whose steps a subsample is often on the other side."""
+        ...
+
+    @property
     def rows(self) -> int:
         """Number of rows to draw."""
         ...
@@ -110,6 +115,7 @@ class PlugIn:
     is_adjusted: bool = False
     is_unbiased: bool = False
     error_grows_with_loss: bool = False
+    jumps: bool = False
     rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
@@ -141,6 +147,7 @@ class UnbiasedLinear:
 
     is_unbiased: bool = True
     error_grows_with_loss: bool = False
+    jumps: bool = False
     rows: int = 2
     knows_bias: bool = True
 
@@ -173,6 +180,7 @@ class UnbiasedSquare:
     scale: tuple[float, ...] | None = None
     is_unbiased: bool = True
     error_grows_with_loss: bool = False
+    jumps: bool = False
     rows: int = 4
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
@@ -217,6 +225,7 @@ class TaylorLogarithm:
     least: float = 0.5
     is_unbiased: bool = False
     error_grows_with_loss: bool = True
+    jumps: bool = False
     rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
@@ -285,6 +294,7 @@ class Taylor:
     least: float | None = None
     error_grows_with_loss: bool = False
     is_unbiased: bool = False
+    jumps: bool = False
     knows_bias: bool = True
     rows: int = 8
 

@@ -123,6 +123,10 @@ class TweedieDeviance(Deviance):
     A power of 1 is the Poisson deviance, 2 is the gamma deviance, and between them are amounts that may be zero, such
     as claims of insured people.
 
+    Parameters
+    ----------
+    power : the power of the mean that the variance is proportional to, 1 or more
+
     Examples
     --------
     >>> TweedieDeviance(1.5)(np.array([[1.0], [1.0]]), np.array([[0.0], [4.0]]))

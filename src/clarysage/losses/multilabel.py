@@ -24,6 +24,11 @@ class MultiLabel:
     of all labels, for one explanation of each in a single run. Probabilities of the true value are clipped to at least
     ``floor``, as in :class:`~clarysage.CrossEntropy`.
 
+    Parameters
+    ----------
+    label : number of the only label that counts; None for the mean over all labels
+    floor, default_floor : the least probability of a true value, as in :class:`~clarysage.CrossEntropy`
+
     Examples
     --------
     >>> outputs, y = np.array([[0.8, 0.5]]), np.array([[1, 0]])

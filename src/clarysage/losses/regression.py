@@ -25,6 +25,10 @@ class SquaredError:
     With ``scale``, the errors of each output are divided by a number of their own, such as the standard deviation of
     the target.
 
+    Parameters
+    ----------
+    scale : a positive number that errors are divided by, or one for each output; None for errors as they are
+
     Examples
     --------
     >>> prediction, y = np.array([[1.0, 500.0]]), np.array([[3.0, 700.0]])
@@ -99,7 +103,13 @@ class SquaredError:
 
 @dataclass(frozen=True)
 class AbsoluteError:
-    """Absolute error abs(prediction - y), summed over the outputs of a multi-output model."""
+    """Absolute error abs(prediction - y), summed over the outputs of a multi-output model.
+
+    Examples
+    --------
+    >>> AbsoluteError()(np.array([[1.0], [5.0]]), np.array([[3.0], [4.0]]))
+    array([2., 1.])
+    """
 
     name: str = "absolute error"
     ceiling: float = math.inf

@@ -32,6 +32,10 @@ class Pinball:
     error. It is summed over the outputs of a multi-output model. For a model that predicts several quantiles of one
     response, ``alpha`` is a tuple with the level of each output.
 
+    Parameters
+    ----------
+    alpha : the level of the quantile, between 0 and 1, or one for each output
+
     Examples
     --------
     >>> Pinball(0.9)(np.array([[0.0], [0.0]]), np.array([[1.0], [-1.0]]))
@@ -103,6 +107,10 @@ class Huber:
     """Huber loss: half the squared error up to errors of ``delta``, and linear with the same slope beyond.
 
     It is summed over the outputs of a multi-output model.
+
+    Parameters
+    ----------
+    delta : the error up to which the loss is quadratic
 
     Examples
     --------

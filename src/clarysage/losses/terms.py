@@ -176,6 +176,10 @@ class DebiasedTerm:
         return self.of_loss.rows
 
     @property
+    def jumps(self) -> bool:
+        return self.of_loss.jumps
+
+    @property
     def knows_bias(self) -> bool:
         return self.of_loss.knows_bias
 

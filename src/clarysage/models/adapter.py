@@ -151,6 +151,10 @@ def as_predictor(
     feature_names : names of the columns the model expects, in its order, for a model that does not know them
     batch_size : largest number of rows in one call of the model; default 32,768, or what memory allows
 
+    Returns
+    -------
+    Predictor, a function of rows that knows its classes, columns and structure where the model tells them
+
     Examples
     --------
     >>> import numpy as np

@@ -67,7 +67,9 @@ def from_methods(
     if values.get(method) == "probabilities":
         return Predictor(function, task="classification", classes=classes, structure=structure, floor=floor, **facts)
     if values.get(method) == "labels" and classes is not None:
-        return Predictor(Votes(function, classes), task="classification", classes=classes, hard=True, **facts)
+        structure = structure if method == default else None
+        votes = Votes(function, classes)
+        return Predictor(votes, task="classification", classes=classes, hard=True, structure=structure, **facts)
     if method != default:
         return Predictor(function, **facts)
     return Predictor(function, task=task, structure=structure, **facts)

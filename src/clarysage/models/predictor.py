@@ -47,6 +47,14 @@ class Predictor:
     objective : what the model was fitted to minimise, for predictions of the response; None if that is not known
     floor : the least probability of a class that its training rows can tell from zero, if it is known
     pace : the measured speed of its calls, and the deadline of a run
+    name : the model in results and messages
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> f = cs.as_predictor(lambda X: X[:, 0] > 0, output="sigmoid")
+    >>> isinstance(f, cs.Predictor), f.classes
+    (True, None)
     """
 
     function: Callable[[Any], Any]

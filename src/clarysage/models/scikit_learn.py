@@ -57,6 +57,9 @@ LINKS: dict[str, Link] = {
     ),
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor"), "exponential"),
     **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), "logistic"),
+    **dict.fromkeys(
+        ("LinearSVC", "RidgeClassifier", "RidgeClassifierCV", "Perceptron", "PassiveAggressiveClassifier"), "labels"
+    ),
 }
 
 Value = TypeVar("Value")
@@ -266,9 +269,12 @@ def _naive_bayes(model: Any) -> Structure:
 
 
 def _by_descent(model: Any) -> Structure:
-    if model.loss != "log_loss" or len(model.coef_) > 1:
+    has_probabilities = hasattr(model, "predict_proba")
+    if has_probabilities and (model.loss != "log_loss" or len(model.coef_) > 1):
         raise UnknownStructureError("its probabilities of each class are not a link of its scores")
-    return Structure(Linear(model.coef_.T.copy(), model.intercept_.copy()), "logistic")
+    return Structure(
+        Linear(model.coef_.T.copy(), model.intercept_.copy()), "logistic" if has_probabilities else "labels"
+    )
 
 
 def _network(model: Any) -> Structure:

@@ -27,7 +27,7 @@ from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, is_several, several_in_words
 from clarysage.losses.classification import presumed_classes
 from clarysage.models import as_predictor
-from clarysage.models.pipeline_step import pipeline_in, step_of_texts
+from clarysage.models.pipelines import pipeline_in, step_of_texts
 from clarysage.monitoring.data import (
     LONGEST_NAME,
     ColumnRoles,

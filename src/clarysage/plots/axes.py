@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette, which people with any colour vision can tell apart
-BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
+BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
 INK = "#333333"
 NOTE_SIZE = 0.83  # of notes, in units of the font size
 NOTE_SPACING = 1.25  # between lines of a note, in units of its font size
@@ -142,6 +142,7 @@ def _wrapped(sentences: Sequence[str], width: float) -> str:
     return literal("\n".join(line for sentence in sentences for line in textwrap.wrap(sentence, letters)))
 
 
+LABEL_SIZE, SHORTEST_LABEL = "axes.labelsize", 20  # of the value axis: its font, and the letters that are on one line
 LONGEST_LINE = 40  # letters of a name before it continues on the next line
 MOST_LINES = 5  # of a name, before it is cut
 SPACING = 1.25  # between lines of a name, in units of the font size
@@ -231,8 +232,10 @@ def _write_names(ax: Any, labels: Labels, inches: float, is_horizontal: bool, sp
 
 
 def value_axis(ax: Any, label: str, *, is_horizontal: bool = True) -> None:
-    """Adds a label, a line at zero and a faint grid to the value axis."""
-    (ax.set_xlabel if is_horizontal else ax.set_ylabel)(literal(label))
+    """Adds a label, wrapped to the length of the axis, a line at zero and a faint grid to the value axis."""
+    letters = int(len(label) * axis_inches(ax)[0 if is_horizontal else 1] / max(text_inches(label, LABEL_SIZE), 1e-9))
+    lines = textwrap.wrap(label, max(letters, SHORTEST_LABEL))
+    (ax.set_xlabel if is_horizontal else ax.set_ylabel)(literal("\n".join(lines)))
     (ax.axvline if is_horizontal else ax.axhline)(0, color=INK, linewidth=0.8, zorder=1.5, gid="zero")
     ax.grid(axis="x" if is_horizontal else "y", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)

@@ -11,7 +11,7 @@ from clarysage.errors import InputError, Set
 from clarysage.plots.axes import (
     BLUE,
     GREY,
-    VERMILLION,
+    VERMILION,
     check,
     convergence_note,
     drawn_words,
@@ -41,7 +41,7 @@ def bars(
     about: str | None = None,
     title: str | None = None,
     color: Any = BLUE,
-    negative_color: Any = VERMILLION,
+    negative_color: Any = VERMILION,
 ) -> Axes:
     """Bar chart of the values, largest first, with their intervals.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,16 @@ from clarysage.plots.axes import (
     BLUE,
     GREY,
     INK,
-    VERMILLION,
+    VALUE_WIDTH,
+    VERMILION,
+    axis_inches,
     check_axis,
     drawn_words,
     feature_axis,
+    font_points,
     literal,
     note,
+    text_inches,
     value_axis,
     value_label,
 )
@@ -29,7 +34,10 @@ from clarysage.synonyms import with_synonyms
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+CHANGED = "changed"  # entry of the legend, with the adjustment of p-values
 ADJUSTED = {"holm": " (Holm)", "benjamini hochberg": " (Benjamini-Hochberg)", None: ""}
+LEGEND_SIZE = 0.83  # of the legend, in units of the font size
+HANDLE, ROW, FRAME = 5.0, 1.4, 1.2  # a handle with its gaps, a line, and the frame, in units of the legend's font size
 
 
 @with_synonyms
@@ -77,15 +85,33 @@ def comparison(
     _check(comparison, ax, top)
     features = _selected(comparison, top)
     names = [comparison.feature_names[i] for i in features]
-    ax, width = feature_axis(ax, names, bars=len(comparison.names))
+    legend = _Legend.of(ax, comparison)
+    ax, width = feature_axis(ax, names, bars=len(comparison.names), spare=legend.inches)
     span = grouped_bars(ax, comparison, features, level)
     _mark(ax, comparison, features, level, span)
     value_axis(ax, value_label(comparison.reference))
-    legend_of_bars(ax)
+    legend_of_bars(ax, loc="lower center", ncols=legend.columns, framealpha=1.0, borderaxespad=0.2)
     note(ax, _sentences(comparison, len(features), level), width)
     if title is not None:
         ax.set_title(title)
     return ax
+
+
+@dataclass(frozen=True)
+class _Legend:
+    """The size of a legend in a free space below the last feature: its columns, and its height in inches."""
+
+    columns: int
+    inches: float
+
+    @classmethod
+    def of(cls, ax: Any, comparison: Comparison) -> _Legend:
+        texts = [*comparison.names, *([CHANGED + ADJUSTED[comparison.adjust]] if comparison.changed else [])]
+        inch = LEGEND_SIZE * font_points() / 72
+        width = VALUE_WIDTH if ax is None else 0.85 * axis_inches(ax)[0]  # names take some of it, too
+        entry = LEGEND_SIZE * max(map(text_inches, texts)) + HANDLE * inch
+        columns = min(max(int(width / entry), 1), len(texts))
+        return cls(columns, (ROW * -(-len(texts) // columns) + FRAME) * inch)
 
 
 def _selected(comparison: Comparison, top: int | None) -> np.ndarray:
@@ -100,7 +126,7 @@ def _selected(comparison: Comparison, top: int | None) -> np.ndarray:
 
 def _mark(ax: Any, comparison: Comparison, features: np.ndarray, level: float, span: float) -> None:
     """Draws a star next to each bar whose value is flagged."""
-    flags, label = np.atleast_2d(comparison.flags)[:, features], f"changed{ADJUSTED[comparison.adjust]}"
+    flags, label = np.atleast_2d(comparison.flags)[:, features], CHANGED + ADJUSTED[comparison.adjust]
     for k, flagged in enumerate(flags, start=1):
         mark_bars(ax, comparison, k, features, flagged, level, span, label=label, gid="changed")
         label = "_nolegend_" if flagged.any() else label  # once
@@ -113,7 +139,7 @@ def _sentences(comparison: Comparison, drawn: int, level: float) -> list[str]:
         if not explanation.stopped.is_wanted
     ]
     sentences.append(meaning_of_intervals(comparison, level))
-    pairs = "on the same rows, paired" if comparison.is_paired else "between different rows"
+    pairs = "on the same rows, paired" if comparison.is_paired else "with the rows treated as independent samples"
     test = f"tested at {100 * (1 - comparison.level):.3g} %{ADJUSTED[comparison.adjust]}"
     if comparison.changed:
         sentences.append(f"Stars: significant differences {pairs}, {test}.")
@@ -143,7 +169,7 @@ def _check(comparison: object, ax: object, top: object) -> None:
 COLOURS = (GREY, BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442")  # Okabe and Ito's; the reference is grey
 GROUP_WIDTH = 0.8  # of all bars of a feature
 MARK_DISTANCE = 0.03  # distance of a mark from its bar, as a share of the span of the bars
-STAR = {"linestyle": "none", "marker": "*", "markersize": 8, "color": VERMILLION}
+STAR = {"linestyle": "none", "marker": "*", "markersize": 8, "color": VERMILION}
 
 
 def grouped_bars(ax: Any, comparison: Comparison, features: np.ndarray, level: float) -> float:
@@ -195,10 +221,10 @@ def mark_bars(
     ax.plot(outer[is_marked], _positions(comparison, k, len(features))[is_marked], **{**STAR, **style})
 
 
-def legend_of_bars(ax: Any) -> None:
+def legend_of_bars(ax: Any, **options: Any) -> None:
     """Adds a legend: bars first, then marks."""
     handles = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda pair: hasattr(pair[0], "get_marker"))
-    ax.legend(*zip(*handles, strict=True), loc="best", fontsize="small")
+    ax.legend(*zip(*handles, strict=True), **{"loc": "best", "fontsize": LEGEND_SIZE * font_points(), **options})
 
 
 def meaning_of_intervals(comparison: Comparison, level: float) -> str:

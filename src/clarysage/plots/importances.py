@@ -17,7 +17,7 @@ from clarysage.plots.axes import (
     INK,
     SHORTEST,
     SPACING,
-    VERMILLION,
+    VERMILION,
     Labels,
     axis_inches,
     check_importances,
@@ -131,7 +131,7 @@ def _draw_panel(ax: Any, explanation: Explanation, names: Sequence[str], level: 
     if is_heuristic:
         ax.barh(positions, values, 0.72, facecolor="white", edgecolor=GREY, hatch=HATCH)
     else:
-        ax.barh(positions, values, 0.72, color=[BLUE if value >= 0 else VERMILLION for value in values])
+        ax.barh(positions, values, 0.72, color=[BLUE if value >= 0 else VERMILION for value in values])
     ends = [values, np.zeros(1)]
     if _has_interval(explanation):
         low, high = (end[order] for end in explanation.interval(level))

@@ -12,7 +12,7 @@ from clarysage.errors import InputError
 from clarysage.plots.axes import (
     BLUE,
     INK,
-    VERMILLION,
+    VERMILION,
     Labels,
     axis_inches,
     check_axis,
@@ -48,7 +48,7 @@ def interactions(
     about: str | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Heat map of pairs: blue for features that are worth more together, vermillion for those that share information.
+    """Heat map of pairs: blue for features that are worth more together, vermilion for those that share information.
 
     Numbers whose intervals contain zero are in brackets.
 
@@ -65,6 +65,18 @@ def interactions(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, 3))
+    >>> result = cs.interactions(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1], rng=0)
+    >>> ax = cs.plots.interactions(result, title="What works together?")
+    >>> ax.get_title()
+    'What works together?'
     """
     check_axis(ax)
     if not isinstance(interactions, Interactions):
@@ -112,7 +124,7 @@ def _matrix(interactions: Interactions, players: Sequence[str], ax: Axes | None)
     matrix = interactions.matrix[:k, :k]
     matrix[np.triu_indices(k)] = np.nan
     largest = float(np.nanmax(np.abs(matrix))) or 1.0
-    colors = LinearSegmentedColormap.from_list("interactions", [VERMILLION, "white", BLUE])
+    colors = LinearSegmentedColormap.from_list("interactions", [VERMILION, "white", BLUE])
     image = ax.imshow(matrix[1:, :-1], cmap=colors, vmin=-largest, vmax=largest, aspect="equal")
     positions = np.arange(k - 1)
     ax.set_xticks(positions, labels=labels.texts[:-1], rotation=90, usetex=False)

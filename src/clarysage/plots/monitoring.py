@@ -13,7 +13,7 @@ from clarysage.plots.axes import (
     GREY,
     INK,
     SHORTEST,
-    VERMILLION,
+    VERMILION,
     Labels,
     axis_inches,
     check_axis,
@@ -263,7 +263,7 @@ def _contribution_bars(
 def _input_dots(ax: Any, findings: Sequence[Finding]) -> None:
     """Draws distances between the distributions of each column; filled diamonds are significant."""
     for position, finding in enumerate(findings):
-        colour, fill = (VERMILLION, VERMILLION) if finding.is_shifted else (GREY, "white")
+        colour, fill = (VERMILION, VERMILION) if finding.is_shifted else (GREY, "white")
         distance = finding.shift.distance
         ax.plot([0, distance], [position, position], color=colour, linewidth=1.0, gid="stem")
         ax.plot(
@@ -326,7 +326,7 @@ def _bands(ax: Any, monitoring: Monitoring, positions: np.ndarray) -> None:
     """Draws a pale band for each slice in which something is flagged."""
     for name, x in zip(monitoring.names, positions, strict=True):
         if any(finding.is_flagged for finding in monitoring.findings(name)):
-            ax.axvspan(x - 0.5, x + 0.5, color=VERMILLION, alpha=0.12, linewidth=0, zorder=0, gid="flagged")
+            ax.axvspan(x - 0.5, x + 0.5, color=VERMILION, alpha=0.12, linewidth=0, zorder=0, gid="flagged")
 
 
 def _loss_line(ax: Any, monitoring: Monitoring, positions: np.ndarray) -> None:

@@ -33,6 +33,18 @@ def removal_errors(quality: RemovalQuality, *, ax: Axes | None = None, title: st
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> quality = cs.removal_quality(["marginal", "baseline"], lambda X: X[:, 0], X, background=X, rng=0)
+    >>> ax = removal_errors(quality)
+    >>> len(ax.get_yticklabels())
+    2
     """
     check_axis(ax)
     if not isinstance(quality, RemovalQuality):

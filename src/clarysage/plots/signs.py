@@ -10,7 +10,7 @@ from clarysage._utils.display import SHOWN
 from clarysage.plots.axes import (
     BLUE,
     GREY,
-    VERMILLION,
+    VERMILION,
     check,
     convergence_note,
     drawn_words,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # sign -> word, marker, colour, and whether the marker is filled: no two differ only by colour
 STYLES = {
     1: ("helps", ">", BLUE, True),
-    -1: ("hurts", "<", VERMILLION, True),
+    -1: ("hurts", "<", VERMILION, True),
     0: ("undecided", "o", GREY, False),
     2: ("no effect", "s", GREY, True),
 }

@@ -279,6 +279,16 @@ class SubsampledWalks(Protocol):
         ...
 
     @property
+    def knows_bias(self) -> bool:
+        """True if payoffs from subsamples are corrected for their bias, as far as a formula tells it."""
+        ...
+
+    @property
+    def jumps(self) -> bool:
+        """True if some loss is a step function."""
+        ...
+
+    @property
     def error_grows_with_loss(self) -> bool:
         """True if the errors of estimated payoffs grow with the losses."""
         ...

@@ -22,8 +22,13 @@ COLUMNS_AT_ONCE = 1024  # of a sparse matrix, that are filled in together
 class Baseline:
     """Withheld features each take one fixed value.
 
-    ``values`` is "mean", "median" (of numbers; categories take their most frequent value), "mode", or the values
-    themselves: a row, a (1, d) array, a one-row table, or a mapping of column names to values.
+    Parameters
+    ----------
+    values : "mean", "median" (of numbers; categories take their most frequent value), "mode", or the values themselves:
+        a row, a (1, d) array, a one-row table, or a mapping of column names to values
+    background : table of rows that mean, median and mode are computed from; default X
+    weights : one weight for each background row
+    memory_limit : bytes that the rows given to the model at once may take
 
     Examples
     --------

@@ -54,6 +54,14 @@ class Copula:
     two values: the tetrachoric correlation). With few background rows per column it is shrunk as in
     :class:`~clarysage.Gaussian`, whose parameters this class shares.
 
+    Parameters
+    ----------
+    background : table of rows with the columns of X
+    weights : one weight for each background row
+    draws : rows drawn for each coalition and example, of which walks take a few
+    rng : seed or Generator of the draws
+    memory_limit : bytes that the rows given to the model at once may take
+
     Examples
     --------
     >>> import numpy as np

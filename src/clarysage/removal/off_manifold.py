@@ -44,6 +44,14 @@ class OffManifold:
     share : lower bound of the share of hybrid rows off the manifold: those beyond a score that 5 % of real rows exceed,
         less the 5 % of rows like real ones that are there anyway; never below zero
     pairs : number of pairs of rows that were compared
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> x = np.random.default_rng(0).normal(size=1000)
+    >>> cs.off_manifold(np.column_stack([x, x]), rng=0).is_high  # two copies of one column
+    True
     """
 
     auc: float

@@ -23,6 +23,20 @@ class ProductOfMarginals:
 
     The columns of the background are shuffled independently once, with the seed or Generator ``rng``. The resulting
     rows are then fixed, so that every estimator sees the same game.
+
+    Parameters
+    ----------
+    background : table of rows with the columns of X
+    weights : one weight for each background row
+    rng : seed or Generator of the shuffles
+    memory_limit : bytes that the rows given to the model at once may take
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f_S = ProductOfMarginals([[0.0, 0.0], [2.0, 2.0]]).restrict(lambda X: X.sum(axis=1), [[5.0, 7.0]])
+    >>> f_S.predict(np.array([[5.0, 7.0]]), np.array([[True, False]]), rng=None)
+    array([[6.]])
     """
 
     background: Any

@@ -50,6 +50,17 @@ class Agreement(Result):
     measure, loss : measure of the explanation, and loss of v
     model_rows, fits : cost of the values v(S), without those of the empty and the full set, which the game knew
     seed : seed of the subsets, and of the bootstrap resamples behind intervals
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> def model(X):
+    ...     return X[:, 0] + X[:, 0] * X[:, 1]
+    >>> agreement = cs.sage(model, X, model(X), rng=0).agreement(cs.game(model, X, model(X)))
+    >>> len(agreement.u), agreement.is_complete, bool(agreement.correlation > 0.9)
+    (4, True, True)
     """
 
     subsets: Annotated[np.ndarray, Array("n p", is_boolean=True)]

@@ -71,6 +71,17 @@ class Comparison(Result):
     Notes
     -----
     Arrays have shape (p,) where two explanations are compared, and (K, p) where K of them are compared with the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> before = cs.sage(lambda X: X[:, 0], X, X.sum(axis=1), rng=0)
+    >>> after = cs.sage(lambda X: X.sum(axis=1), X, X.sum(axis=1), rng=0)
+    >>> comparison = cs.compare(before, after, names=["one column", "both"])
+    >>> comparison.changed
+    ['x1']
     """
 
     explanations: tuple[Explanation, ...]

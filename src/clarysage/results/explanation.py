@@ -147,6 +147,20 @@ class Explanation(Result):
         "heuristic", sizes that are outside the framework
     held_fixed : what is held fixed where intervals are about other rows: the "background", a fitted "removal", fitted
         "learners", or "nothing"
+    groups : columns of each group; None where players are columns
+    measure, loss, removal, method : names of what was computed and how
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> explanation = cs.sage(lambda X: X[:, 0], X, X[:, 0], feature_names=["age", "income"], rng=0)
+    >>> explanation.top(1), explanation.signs["age"], bool(explanation["age"] > 0.5)
+    (['age'], 'helps', True)
+    >>> low, high = explanation.interval(0.95)
+    >>> bool(low[0] < explanation.values[0] < high[0])
+    True
     """
 
     values: Vector

@@ -120,9 +120,24 @@ def rows_by_default(result: Any) -> tuple[bool, Note | None]:
 def load(path: str | Path) -> Any:
     """Read a result that ``save`` wrote; every field is checked.
 
+    Parameters
+    ----------
+    path : a file that ``save`` wrote, or ``--json`` of a command
+
     Returns
     -------
     the result, of the class that was saved, such as an Explanation or a Comparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "sage.json"
+    >>> cs.sage(lambda X: X[:, 0], X, X[:, 0], rng=0).save(path)
+    >>> load(path).top(1)
+    ['x0']
     """
     return from_plain(_read(Path(path)), Path(path).name)
 

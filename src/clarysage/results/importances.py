@@ -111,6 +111,16 @@ class Importances(Result, Mapping[str, Explanation]):
     -----
     Scales differ between measures: some are in units of the loss, some are variances, some count splits. Compare
     ranks, and shares of the sum of absolute values, rather than values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> names = ["sage", "permutation importance"]
+    >>> importances = cs.importances(lambda X: X[:, 0], X, X[:, 0], measures=names, rng=0)
+    >>> importances.ranks().loc["x0"].tolist(), importances["sage"].top(1)
+    ([1, 1], ['x0'])
     """
 
     explanations: Mapping[str, Explanation]

@@ -69,6 +69,15 @@ class Interactions(Result):
         v(S) as a share of the variance of v(S), over subsets of a size uniform on 0, ..., p (as in Table 2, and in
         :meth:`~clarysage.Explanation.agreement`); None where v hardly varies, or where there was no time to estimate it
     unexplained_error : standard error of ``unexplained`` by the sampling of the run
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, 2))
+    >>> interactions = cs.interactions(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1], rng=0)
+    >>> interactions.pairs, bool(interactions.explanation.values[0] > 0)
+    ((('x0', 'x1'),), True)
     """
 
     pairs: tuple[tuple[str, str], ...]

@@ -60,6 +60,17 @@ class Monitoring(Result):
     notes : remarks; plain texts become notes without advice
     is_in_order : whether slices have an order, as periods and numbers have, and regions have not
     left_out : slices that could not be explained, for example after an interrupt, and the reasons
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import clarysage as cs
+    >>> rng = np.random.default_rng(0)
+    >>> reference, current = (pd.DataFrame(rng.normal(size=(300, 2)), columns=["a", "b"]) for _ in range(2))
+    >>> monitoring = cs.monitor(lambda X: X["a"], reference, current.assign(a=current["a"] * 60), rng=0)
+    >>> monitoring.flagged
+    ['a']
     """
 
     comparison: Comparison

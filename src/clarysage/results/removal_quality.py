@@ -43,6 +43,16 @@ class RemovalQuality(Result):
     rows, coalitions : number of rows, and number of coalitions for each row
     left_out : removals whose error could not be computed, and the reasons
     notes : remarks
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> X[:, 1] += 3 * X[:, 0]
+    >>> quality = cs.removal_quality(["marginal", "gaussian"], lambda X: X[:, 0], X, background=X, rng=0)
+    >>> quality.best
+    'gaussian'
     """
 
     names: tuple[str, ...]

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import scipy
 
-Link = Literal["identity", "logistic", "positive", "softmax", "exponential"]
+Link = Literal["identity", "logistic", "positive", "softmax", "exponential", "labels"]
 
 DOUBLE_ROUNDING = 1e-9  # tolerated difference between a structure and its model, as a share of the largest prediction
 SINGLE_ROUNDING = 1e-5  # the same for a model that computes in single precision
@@ -28,6 +28,9 @@ class UnknownStructureError(Exception):
 def apply_link(margins: np.ndarray, link: Link) -> np.ndarray:
     """Turns margins (..., K) into predictions (..., k); "logistic" gives both classes, "positive" only the second.
 
+    With "labels" a prediction is one for the class with the largest margin, and zero for the others; a single margin is
+    that of the second of two classes.
+
     Examples
     --------
     >>> apply_link(np.array([[0.0]]), "logistic")
@@ -39,13 +42,15 @@ def apply_link(margins: np.ndarray, link: Link) -> np.ndarray:
         return np.asarray(np.exp(margins))
     if link == "softmax":
         return np.asarray(scipy.special.softmax(margins, axis=-1))
-    positive = scipy.special.expit(margins)
+    if link == "labels" and margins.shape[-1] > 1:
+        return np.asarray(margins.argmax(axis=-1)[..., None] == np.arange(margins.shape[-1]), dtype=np.float64)
+    positive = (margins > 0).astype(np.float64) if link == "labels" else scipy.special.expit(margins)
     return positive if link == "positive" else np.concatenate([1 - positive, positive], axis=-1)
 
 
 def n_outputs(n_margins: int, link: Link) -> int:
     """Returns the number k of predictions for K margins."""
-    return 2 if link == "logistic" else n_margins
+    return 2 if link == "logistic" or (link == "labels" and n_margins == 1) else n_margins
 
 
 def mean_predictions(margins: np.ndarray, row_weights: np.ndarray, link: Link) -> np.ndarray:
@@ -59,6 +64,11 @@ def mean_predictions(margins: np.ndarray, row_weights: np.ndarray, link: Link) -
         return positive if link == "positive" else np.concatenate([row_weights.sum() - positive, positive], axis=-1)
     if link == "softmax":
         return np.asarray(scipy.special.softmax(margins, axis=-2) @ row_weights)
+    if link == "labels":
+        is_largest = margins == margins.max(axis=-2, keepdims=True)
+        if margins.shape[-2] == 1 or np.count_nonzero(is_largest) * margins.shape[-2] > margins.size:  # with ties
+            return np.asarray(row_weights @ apply_link(np.moveaxis(margins, -2, -1), link))
+        return np.asarray(is_largest @ row_weights)
     return np.asarray(apply_link(margins, link) @ row_weights)
 
 

@@ -16,9 +16,11 @@ import numpy as np
 from clarysage.structure.base import Representation
 from clarysage.structure.linear import Linear
 from clarysage.structure.oblivious import ObliviousTrees
-from clarysage.structure.trees import LeafTables, Trees
+from clarysage.structure.trees import Trees
 
-MOST_ENTRIES = 2**24  # of leaf tables
+MOST_SETS = 2**20  # of players that have a term
+MOST_IDS = 2**24  # numbers of sets within the paths of leaves
+MOST_PATH_SETS = 2**22  # sets within the paths of the leaves of one tree
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,9 @@ class LinearTerms:
     mean: np.ndarray
 
     @property
-    def sets(self) -> np.ndarray:
-        """The empty set and those of single players, (p + 1, p)."""
-        return np.eye(self.players + 1, self.players, -1, dtype=bool)
+    def count(self) -> int:
+        """The number of terms: that of the empty set, and those of single players."""
+        return self.players + 1
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Returns terms (n, p + 1, K) of inner rows, the constant first."""
@@ -51,71 +53,135 @@ class LinearTerms:
 
 
 @dataclass(frozen=True)
+class PlayerSets:
+    """The numbers of sets of players that share a path of trees, in the layout of the kernels of leaf terms.
+
+    Attributes
+    ----------
+    count : M, the number of sets; the empty set is number 0
+    id_start, ids : numbers of all sets within the path of each leaf
+    edges : A, A without i, and i, for all sets A and their players i; None where A is number sum_{i in A} 2^i
+    """
+
+    count: int
+    id_start: np.ndarray
+    ids: np.ndarray
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, trees: Trees, players: int, *, by_number: bool, most_sets: int = MOST_SETS) -> PlayerSets | None:
+        """Numbers the sets in the order of their first leaf, or all 2^p by their players; None if they are too many."""
+        from clarysage.structure.kernels.leaf_terms import first_of_equal_paths, number_sets, number_sets_by_bits
+
+        leaf_start, path_players, _ = trees.paths
+        first_leaf = first_of_equal_paths(leaf_start, path_players, players)
+        is_first = first_leaf == np.arange(len(first_leaf))
+        sizes = np.where(is_first, 2.0 ** np.diff(leaf_start), 0.0)
+        if sizes.sum() > MOST_IDS:
+            return None
+        ends = np.cumsum(sizes).astype(np.int64)
+        id_start, ids = (ends - sizes.astype(np.int64))[first_leaf], np.empty(ends[-1], dtype=np.int64)
+        if by_number:
+            number_sets_by_bits(leaf_start, path_players, first_leaf, id_start, ids)
+            return cls(2**players, id_start, ids)
+        count, *edges = number_sets(leaf_start, path_players, players, first_leaf, id_start, ids, most_sets)
+        return None if count < 0 else cls(count, id_start, ids, tuple(edges))
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The number of players of each set, (M,)."""
+        assert self.edges is not None
+        return np.bincount(self.edges[0], minlength=self.count)
+
+    def members(self, players: int) -> np.ndarray:
+        """Returns the players of each set, (M, p)."""
+        assert self.edges is not None
+        members = np.zeros((self.count, players), dtype=bool)
+        members[self.edges[0], self.edges[2]] = True
+        return members
+
+
+@dataclass(frozen=True)
 class LeafTerms:
-    """Terms of trees, by leaf tables over players.
+    """Terms of trees, from the shares of background rows that fail the conditions of each leaf on the same players.
 
     Attributes
     ----------
     inner, row_weights : (m, D) background rows, and their weights
-    sets : (M, p) players of each term
-    ids : term that each table entry adds to; None where term number sum_{i in A} 2^i is that of the set A
+    sets : the sets of players that have a term
+    players : p, their number
     """
 
     trees: Trees
     inner: np.ndarray
     row_weights: np.ndarray
-    sets: np.ndarray
-    ids: np.ndarray | None = None
+    sets: PlayerSets
+    players: int
+
+    @property
+    def count(self) -> int:
+        return self.sets.count
 
     @cached_property
-    def leaf_tables(self) -> LeafTables:
-        """The tables, computed when they are first needed."""
-        return LeafTables.of(self.trees, self.trees.encode(self.inner), self.row_weights)
+    def shares(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``live_start``, ``live_set`` and ``live_share`` of the leaves, computed when they are first needed."""
+        from clarysage.structure.kernels.leaf_terms import failing_shares
 
-    @cached_property
-    def term_of_entry(self) -> np.ndarray:
-        """The term that each table entry adds to."""
-        from clarysage.structure.kernels.leaf_tables import number_player_sets
-
-        if self.ids is not None:
-            return self.ids
-        leaf_start, path_players, _ = self.trees.paths
-        table_start, entries = self.trees.table_layout
-        set_number = np.empty(entries, dtype=np.int64)
-        number_player_sets(leaf_start, path_players, table_start, set_number)
-        return set_number
+        trees = self.trees
+        shares: tuple[np.ndarray, np.ndarray, np.ndarray] = failing_shares(
+            trees.encode(self.inner),
+            self.row_weights,
+            trees.left,
+            trees.right,
+            trees.roots,
+            trees.paths[2],
+            trees.paths[0],
+            trees.depth,
+            trees.tree_leaf,
+        )
+        return shares
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Returns terms (n, M, K) of inner rows."""
-        from clarysage.structure.kernels.leaf_tables import moebius_terms
+        return np.ascontiguousarray(self.by_output(z).transpose(2, 1, 0))
 
-        trees, (leaf_start, _, path_position) = self.trees, self.trees.paths
-        terms = np.zeros((len(z), len(self.sets), trees.n_margins))
-        terms[:, 0] = trees.base
-        moebius_terms(
+    def by_output(self, z: np.ndarray) -> np.ndarray:
+        """Returns terms (K, M, n) of inner rows, as they are computed."""
+        return self._added(z)[0]
+
+    def changes(self, z: np.ndarray) -> int:
+        """Returns how many changes of terms the computation of those of inner rows takes."""
+        return self._added(z)[1]
+
+    def _added(self, z: np.ndarray) -> tuple[np.ndarray, int]:
+        from clarysage.structure.kernels.leaf_terms import add_leaf_terms
+
+        trees = self.trees
+        terms = np.zeros((trees.n_margins, self.count, len(z)))
+        terms[:, 0] = trees.base[:, None]
+        changes = add_leaf_terms(
             trees.encode(z),
             trees.left,
             trees.right,
             trees.roots,
             trees.output,
             trees.values,
-            path_position,
-            leaf_start,
+            trees.paths[2],
             trees.depth,
-            self.leaf_tables.table_start,
-            self.leaf_tables.table,
-            self.term_of_entry,
+            self.sets.id_start,
+            self.sets.ids,
+            *self.shares,
             terms,
         )
-        return terms
+        return terms, changes
 
 
 class Terms(Protocol):
     """Möbius terms a_A of mean margins, for those sets A of players that have one; the empty set comes first."""
 
     @property
-    def sets(self) -> np.ndarray:
-        """The players of each set A, (M, p)."""
+    def count(self) -> int:
+        """M, the number of sets."""
         ...
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
@@ -148,44 +214,16 @@ class Expansion:
             general = general.as_trees()
         return general.with_owner(self.player) if isinstance(general, Trees) else None
 
-    @cached_property
-    def entries(self) -> float:
-        """Number of entries of the leaf tables."""
-        return 0.0 if self.trees is None else float((2.0 ** np.diff(self.trees.paths[0])).sum())
-
-    @cached_property
-    def most_entries(self) -> float:
-        """An upper bound of the number of entries, known without looking at the paths."""
-        return 0.0 if self.trees is None else len(self.trees.values) * 2.0 ** min(self.trees.depth, self.players)
-
-    def terms(self, *, by_number: bool) -> Terms | None:
-        """Returns the terms: of all 2^p sets by number, or of those that occur; None where there is no expansion."""
-        if isinstance(self.representation, Linear):
-            mean = self.inner[0] + self.row_weights @ (self.inner - self.inner[0])
-            return LinearTerms(self.representation.with_owner(self.player), self.players, mean)
-        if self.trees is None or self.entries > MOST_ENTRIES:
+    def linear_terms(self) -> LinearTerms | None:
+        """Returns the terms of a linear representation; None for others."""
+        if not isinstance(self.representation, Linear):
             return None
-        if by_number:
-            return LeafTerms(self.trees, self.inner, self.row_weights, _all_sets(self.players))
-        ids, sets = self._distinct_sets(self.trees)
-        return LeafTerms(self.trees, self.inner, self.row_weights, sets, ids)
+        mean = self.inner[0] + self.row_weights @ (self.inner - self.inner[0])
+        return LinearTerms(self.representation.with_owner(self.player), self.players, mean)
 
-    def _distinct_sets(self, trees: Trees) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the term of each table entry, and the players (M, p) of the terms, the empty set first."""
-        leaf_start, path_players, _ = trees.paths
-        table_start, entries = trees.table_layout
-        term_of_set: dict[tuple[int, ...], int] = {(): 0}
-        ids = np.empty(entries, dtype=np.int64)
-        for leaf, first in enumerate(table_start):
-            on_path = path_players[leaf_start[leaf] : leaf_start[leaf + 1]].tolist()
-            for entry in range(1 << len(on_path)):
-                players = tuple(sorted(player for k, player in enumerate(on_path) if entry >> k & 1))
-                ids[first + entry] = term_of_set.setdefault(players, len(term_of_set))
-        sets = np.zeros((len(term_of_set), self.players), dtype=bool)
-        for players, term in term_of_set.items():
-            sets[term, list(players)] = True
-        return ids, sets
-
-
-def _all_sets(players: int) -> np.ndarray:
-    return (np.arange(2**players)[:, None] >> np.arange(players)) & 1 > 0
+    def leaf_terms(self, *, by_number: bool = False, most_sets: int = MOST_SETS) -> LeafTerms | None:
+        """Returns the terms of trees: of all 2^p sets by number, or of those that occur; None if they are too many."""
+        if self.trees is None or self.trees.most_path_sets > MOST_PATH_SETS:
+            return None
+        sets = PlayerSets.of(self.trees, self.players, by_number=by_number, most_sets=most_sets)
+        return None if sets is None else LeafTerms(self.trees, self.inner, self.row_weights, sets, self.players)

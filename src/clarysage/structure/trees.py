@@ -218,6 +218,17 @@ class Trees:
         )
         return leaf_start, path_features, path_position
 
+    @cached_property
+    def tree_leaf(self) -> np.ndarray:
+        """The first leaf of each tree, and the number of leaves, (trees + 1,): each tree has a leaf more than nodes."""
+        first = np.where(self.roots < 0, ~self.roots, self.roots + np.arange(len(self.roots)))
+        return np.append(first, len(self.values))
+
+    @property
+    def most_path_sets(self) -> float:
+        """The largest number of sets of features within the paths of all leaves of a tree."""
+        return float(np.add.reduceat(2.0 ** np.diff(self.paths[0]), self.tree_leaf[:-1]).max())
+
     @property
     def table_layout(self) -> tuple[np.ndarray, int]:
         """First table entry of each leaf (2^k entries for k features on its path), and the number of entries."""

@@ -1,8 +1,9 @@
 """Exact values in place of paired walks that turn out to cost more: the decision, and the estimator that takes over.
 
 How many walks are needed depends on variances that only the walks themselves show. So a forecast that speaks for walks
-may be wrong, most of all for losses without a cheap bias correction. It is made again after each round, once all
-examples have been visited twice and the standard errors are those of the rest of the run.
+may be wrong, most of all for losses without a cheap bias correction. For these it is made again after the first round,
+by the share of model rows that the correction needs; for all losses after each round, once all examples have been
+visited twice and the standard errors are those of the rest of the run.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import Note
-from clarysage.estimators.forecast import enumeration_cost
+from clarysage.estimators.forecast import enumeration_cost, expected_pairs
+from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.stopping import LIMITS, Converged, convergence_rule, row_limit, time_limit
 from clarysage.protocols import ClosedForm, Decomposed, Estimator, Game, HasStates, Piloted, Rule, ability
+
+CLEARLY = 4.0  # times that exact values must be cheaper than walks, as long as the number of walks is not known
 
 
 @dataclass(frozen=True)
@@ -35,19 +39,36 @@ class Alternative:
 
     def is_cheaper(self, game: Game, estimate: Estimate, walked: int) -> bool:
         """Tells whether exact values take less than the rest of walks, which took ``walked`` model rows so far."""
-        draws = self.exact.limit(game)
-        if draws is None or time_limit(self.stop) < float("inf"):
+        rows = self._rows(game, estimate)
+        if rows is None:
             return False
-        if not all(isinstance(rule, (*LIMITS, Converged)) for rule in self.stop):
-            return False
-        rows, share = self.exact.rows(game, draws), convergence_rule(self.stop).progress(estimate)
-        if estimate.model_rows + rows > row_limit(self.stop):
-            return False
+        share = convergence_rule(self.stop).progress(estimate)
         times = (1 - share) / max(share, 1e-12)  # so many times the walks so far are still to come
         closed_form = ability(game, ClosedForm)
         if closed_form is None:
             return enumeration_cost(game, rows) < times * walked
         return closed_form.seconds < times * estimate.draws * closed_form.seconds_per_pair
+
+    def is_clearly_cheaper(self, game: Game, estimate: Estimate, share: float) -> bool:
+        """Tells whether exact values take far less than walks with ``share`` model rows of correction per row of walks.
+
+        Of the variance of the values, a part 1 / (1 + share) is that of the walks.
+        """
+        rows = self._rows(game, estimate)
+        if rows is None or ability(game, ClosedForm) is not None:
+            return False
+        forecast = expected_pairs(game, self.stop) * rows_of_pair(game) * (1 + share) ** 2
+        return CLEARLY * enumeration_cost(game, rows) < forecast
+
+    def _rows(self, game: Game, estimate: Estimate) -> int | None:
+        """Returns the model rows of exact values; None where the rules do not allow them."""
+        draws = self.exact.limit(game)
+        if draws is None or time_limit(self.stop) < float("inf"):
+            return None
+        if not all(isinstance(rule, (*LIMITS, Converged)) for rule in self.stop):
+            return None
+        rows = self.exact.rows(game, draws)
+        return None if estimate.model_rows + rows > row_limit(self.stop) else rows
 
     def after(self, game: Game, walks: Estimator[Any], pairs: int, rng: np.random.Generator) -> ExactAfterWalks:
         """Returns the estimator that takes over from walks after so many pairs."""

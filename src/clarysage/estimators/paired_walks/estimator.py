@@ -78,6 +78,11 @@ class PairedWalks:
 
     With an ``alternative`` the walks are given up for exact values once these are forecast to cost less.
 
+    Parameters
+    ----------
+    pilot : a pilot run that was made before; None for a new one at the start of a run
+    alternative : exact values that may take over from the walks; None for walks to the end
+
     Examples
     --------
     >>> from clarysage.games import TabularGame
@@ -106,9 +111,12 @@ class PairedWalks:
             return self
         if isinstance(state, GivenUp):  # by the same run, before it was interrupted
             return self.alternative.after(game, self, state.walked.draws, rng)
-        if self.design.passes(state.draws) < 2:
-            return self
-        is_cheaper = self.alternative.is_cheaper(game, self.read(game, state), state.rows)
+        pilot, now = self.pilot_run, self.read(game, state)
+        if self.design.passes(state.draws) == 2:
+            is_cheaper = self.alternative.is_cheaper(game, now, state.rows)
+        else:
+            share = pilot.per_draw * pilot.correction.cost(game) / pilot.rows_of_pair
+            is_cheaper = pilot.is_plain and self.alternative.is_clearly_cheaper(game, now, share)
         return self.alternative.after(game, self, state.draws, rng) if is_cheaper else self
 
     def rewound(self, state: Walked | GivenUp) -> Walked | GivenUp:

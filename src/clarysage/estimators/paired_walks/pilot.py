@@ -27,6 +27,7 @@ WALKS = 128  # walks with one background row each, to find the players that have
 PAIRS_OF_PAIRS, CORRECTIONS = 8, 8  # draws to measure variances with
 FIRST_CORRECTIONS = 16  # the first pairs of walks have a draw each, so that there is a standard error
 DEFAULT_SHARE, MIN_SHARE, MAX_SHARE = 1 / 8, 1 / 20, 1.0  # model rows of the bias correction per model row of walks
+CORRECTIONS_OF_PLAIN, MAX_SHARE_OF_PLAIN = 32, 8.0  # where walks do not correct their bias: it is larger, and seen less
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Pilot:
     keep : whether to keep the hybrid rows that were passed to the model
     influence_rows : background rows whose influence is estimated: all of them, or 0
     all_rows : whether walks take all background rows, not a subsample
+    is_plain : whether walks have a bias that they do not correct themselves
     """
 
     design: SamplingDesign
@@ -55,6 +57,7 @@ class Pilot:
     keep: bool = False
     influence_rows: int = 0
     all_rows: bool = False
+    is_plain: bool = False
 
     def corrections(self, first: int, draws: int) -> int:
         """Returns the number of draws of the correction that belong to the pairs of walks from ``first`` on."""
@@ -64,8 +67,11 @@ class Pilot:
         return after - before
 
 
-def run_pilot(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
-    """Makes the pilot run before a run of at most ``rows`` model rows."""
+def run_pilot(game: Game, rows: float, rng: np.random.Generator, *, corrects_bias: bool = True) -> Pilot:
+    """Makes the pilot run before a run of at most ``rows`` model rows.
+
+    Without ``corrects_bias`` the walks are for the influence of the background alone.
+    """
     p, subsampled, size = game.n_players, ability(game, SubsampledGame), size_measure(game)
     pair, calls_model = rows_of_pair(game), subsampled is None or subsampled.calls_model
     if subsampled is None or p == 1:
@@ -82,12 +88,13 @@ def run_pilot(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
     influence_rows = background_rows if subsampled.is_sampled and numbers <= MOST_NUMBERS else 0
     pilot_rows = repeat_rows + active_rows
     pilot = Pilot(design, correction, pair, calls_model, rows=pilot_rows, influence_rows=influence_rows)
-    if subsampled.is_unbiased:
+    if subsampled.is_unbiased or not corrects_bias:
         return pilot
     share, allocation_rows = _share_of_correction(game, subsampled, correction, pair, budget, rng)
     if rows < 2 * pair:  # a deadline is near, and walks are so long that corrections would take most of the time
         share = min(share, correction.cost(game) / pair)
-    return replace(pilot, per_draw=share * pair / correction.cost(game), rows=pilot_rows + allocation_rows)
+    per_draw, is_plain = share * pair / correction.cost(game), not subsampled.knows_bias
+    return replace(pilot, per_draw=per_draw, rows=pilot_rows + allocation_rows, is_plain=is_plain)
 
 
 def find_active(
@@ -117,15 +124,16 @@ def _share_of_correction(
     correction, by its second moment about zero.
     """
     c_0, c_1 = rows_of_pair, correction.cost(game)
-    if 2 * PAIRS_OF_PAIRS * c_0 + CORRECTIONS * c_1 > budget:
+    count, most = (CORRECTIONS, MAX_SHARE) if subsampled.knows_bias else (CORRECTIONS_OF_PLAIN, MAX_SHARE_OF_PLAIN)
+    if 2 * PAIRS_OF_PAIRS * c_0 + count * c_1 > budget:
         return DEFAULT_SHARE, 0
     examples = draw_examples(game, PAIRS_OF_PAIRS, rng)
     orders = permutations(2 * PAIRS_OF_PAIRS, game.n_players, rng)
     pairs = walk_pairs(game, subsampled, np.repeat(examples, 2), orders, correction.active, rng, skip=correction.skip)
     within = (pairs.contributions[::2] - pairs.contributions[1::2]) ** 2 / 2  # (n, L, p)
     weight = game.weights[examples] * (game.weights > 0).sum()
-    bias, bias_rows = correction.draw(game, CORRECTIONS, rng)
+    bias, bias_rows = correction.draw(game, count, rng)
     V_0 = (weight[:, None, None] * within).mean(axis=0).max(axis=1)
     V_1 = (bias**2).mean(axis=0).max(axis=1)  # (L,)
     ratio = np.divide(V_1, V_0, out=np.where(V_1 > 0, np.inf, 0.0), where=V_0 > 0).max()
-    return float(np.clip(np.sqrt(ratio * c_1 / c_0), MIN_SHARE, MAX_SHARE)), pairs.rows + bias_rows
+    return float(np.clip(np.sqrt(ratio * c_1 / c_0), MIN_SHARE, most)), pairs.rows + bias_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,12 +11,11 @@ import numpy as np
 from clarysage._utils.pace import Pace
 from clarysage.models import BoundPredictor
 from clarysage.protocols import Check, CodePredictor, Kind, ModelFacts, SingleImputations, Steps, ability
-from clarysage.removal.background import self_match
+from clarysage.removal.background import distinct_rows, self_match
 from clarysage.removal.background_draws import inverse_cdf
-from clarysage.removal.restricted.distinct import DistinctOutputs
 from clarysage.removal.restricted.matheron import ConditionalWalks, GaussianSimulation
 from clarysage.removal.restricted.native import Native, native_of
-from clarysage.removal.restricted.prefixes import FixedRowWalks, at_prefixes, concatenated, evaluate, impute
+from clarysage.removal.restricted.prefixes import FixedRowWalks, at_prefixes, batches, concatenated, evaluate, impute
 from clarysage.tables import EncodedTable, Schema
 
 COALITIONS_AT_ONCE = 4096  # masks that are held in memory together
@@ -220,6 +220,52 @@ class HybridModel:
             first = outputs[0] if start == 0 else first
             excess = excess + _weighted_sum((outputs - first)[None], self.background_weights[start : start + size])[0]
         return np.asarray(first + excess)
+
+
+@dataclass(frozen=True)
+class DistinctOutputs:
+    """Predictions for the hybrid rows of one coalition, of which equal ones are passed to the model only once.
+
+    If columns have few distinct values, the kept cells of many of the n examples are equal, and so are the withheld
+    cells of many of the m background rows: u times w hybrid rows then stand for all n times m.
+
+    Attributes
+    ----------
+    outputs : (u, w, k) for distinct kept cells and distinct withheld cells
+    of_examples, of_rows : (n,) and (m,), which of them the examples and the background rows have
+    """
+
+    outputs: np.ndarray
+    of_examples: np.ndarray
+    of_rows: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        predict: Callable[[np.ndarray], np.ndarray],
+        rows_per_call: int,
+        x: np.ndarray,
+        b: np.ndarray,
+        is_kept: np.ndarray,
+    ) -> DistinctOutputs:
+        """Returns the predictions for examples x (n, d) and background rows b (m, d), with kept columns (d,)."""
+        (first_x, of_examples), (first_b, of_rows) = distinct_rows(x[:, is_kept]), distinct_rows(b[:, ~is_kept])
+        x, b, outputs = x[first_x], b[first_b], []
+        for part in batches(len(x) * len(b), rows_per_call):
+            pair = np.arange(part.start, min(part.stop, len(x) * len(b)))
+            outputs.append(predict(np.where(is_kept, x[pair // len(b)], b[pair % len(b)])))
+        return cls(np.concatenate(outputs).reshape(len(x), len(b), -1), of_examples, of_rows)
+
+    @property
+    def rows(self) -> int:
+        """Rows that were passed to the model."""
+        return int(self.outputs.shape[0] * self.outputs.shape[1])
+
+    def __call__(self, part: slice) -> np.ndarray:
+        """Returns the predictions (n, m, k) for a part of the examples."""
+        return np.take(
+            self.outputs[self.of_examples[part]], self.of_rows, axis=1
+        )  # contiguous, as sums of other rows are
 
 
 def mean_over(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
