@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import clarysage as cs
-from clarysage.cli import diagnosis
+from clarysage.cli.commands import doctor
 from tests.cli_harness import printed_json, run, run_main
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
@@ -38,10 +38,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Any:
             return requirements
 
         monkeypatch.setattr(metadata, "requires", requires)
-        diagnosis.lowest_versions.cache_clear()
+        doctor.lowest_versions.cache_clear()
 
     yield set_
-    diagnosis.lowest_versions.cache_clear()
+    doctor.lowest_versions.cache_clear()
 
 
 def of_project() -> list[str]:
@@ -52,7 +52,7 @@ def of_project() -> list[str]:
 
 def test_what_is_needed_is_what_the_project_depends_on() -> None:
     names = [re.split(r"[^\w-]", one)[0] for one in PROJECT["dependencies"]]
-    assert sorted(diagnosis.NEEDED) == sorted(names)
+    assert sorted(doctor.NEEDED) == sorted(names)
 
 
 def test_versions_are_those_of_the_libraries(asked: Any) -> None:
@@ -77,7 +77,7 @@ def test_versions_are_those_of_the_libraries(asked: Any) -> None:
 
 def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
     asked(of_project())
-    for part in diagnosis.optional_libraries():
+    for part in doctor.optional_libraries():
         if part.extra in PROJECT["optional-dependencies"]:
             (wanted,) = PROJECT["optional-dependencies"][part.extra]
             assert part.library.lowest == wanted.partition(">=")[2]
@@ -89,19 +89,19 @@ def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
 @pytest.mark.subprocess
 def test_optional_parts_are_told_without_loading_them() -> None:
     heavy = [
-        part.module for part in diagnosis.optional_libraries() if part.module != "pyarrow"
+        part.module for part in doctor.optional_libraries() if part.module != "pyarrow"
     ]  # which pandas may load itself
     nothing_heavy = f"loaded = set({heavy}) & set(sys.modules)\nassert not loaded, loaded\n"
     done = run_main("doctor", "--json", "-", after=nothing_heavy)
     assert done.returncode == 0, done.stderr
     assert [one["name"] for one in json.loads(done.stdout)["optional"]] == [
-        part.module for part in diagnosis.optional_libraries()
+        part.module for part in doctor.optional_libraries()
     ]
 
 
 def test_text_tells_absent_parts_and_how_to_get_them(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked(of_project())
-    monkeypatch.setattr(diagnosis, "find_spec", lambda name: None)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     result = run("doctor")
     assert result.exit_code == 0, result.stderr
     assert re.search(r'xgboost +not installed; for XGBoost models: pip install "clarysage\[xgboost\]"', result.stdout)
@@ -121,7 +121,7 @@ def test_missing_and_old_libraries_are_problems_and_exit_code_1(asked: Any, monk
         return str(found)
 
     monkeypatch.setattr(metadata, "version", version_of)
-    monkeypatch.setattr(diagnosis, "find_spec", lambda name: name == "polars" or None)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: name == "polars" or None)
     result = run("doctor")
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
@@ -168,7 +168,7 @@ def test_broken_numba_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_self_check_is_exact_to_rounding() -> None:
-    assert 0 <= diagnosis.largest_error() < 1e-12
+    assert 0 <= doctor.largest_error() < 1e-12
 
 
 def test_file_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

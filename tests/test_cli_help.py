@@ -163,7 +163,7 @@ def test_nothing_is_offered_of_a_file_that_cannot_be_read(
 
 
 def test_what_is_offered_is_understood() -> None:
-    from clarysage.cli.option_checks import as_adjustment, measure_names
+    from clarysage.cli.checks import as_adjustment, measure_names
     from clarysage.registry import normalised
 
     for what in ("loss", "removal", "method", "adjust"):

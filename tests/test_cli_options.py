@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 import typer
 
+import clarysage as cs
+from clarysage._measures.options import DEFAULTS
 from clarysage.cli import console
 from clarysage.cli.app import app
 from clarysage.render.terminal import text
@@ -151,3 +153,79 @@ def test_monitor_drops_columns_that_only_one_file_has(folder: Path, then: str, n
 def test_monitor_refuses_to_drop_a_column_that_no_file_has(folder: Path) -> None:
     said = error_of("monitor", "plain:load", "then.csv", "now.csv", "--target", "load", "--drop", "bach")
     assert "--drop: got 'bach', which is not a column of then.csv" in said
+
+
+# options that Python has, too
+
+
+SHAPE = """
+import numpy as np
+
+def load(rows):
+    return 2 * rows["heat"] + rows["wind"]
+"""
+
+
+@pytest.fixture
+def correlated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    """A folder with a table of two columns that are nearly equal, and two others; it is the current one."""
+    rng = np.random.default_rng(0)
+    heat = rng.normal(size=400)
+    X = pd.DataFrame({"heat": heat, "wind": heat + rng.normal(size=400) / 100}).round(4)
+    X = X.assign(hour=rng.normal(size=400).round(4), age=rng.normal(size=400).round(4) / 9)
+    table = X.assign(load=2 * X["heat"] + X["wind"])
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "plain.py").write_text(SHAPE)
+    enter(tmp_path, monkeypatch)
+    return table
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["explain", "plain:load", "rows.csv"],
+        ["measures", "plain:load", "rows.csv", "--only", "sage"],
+        ["monitor", "plain:load", "rows.csv", "rows.csv"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_check_of_the_manifold_may_be_left_out(correlated: pd.DataFrame, command: list[str]) -> None:
+    options = ["--target", "load", "--loss", "squared-error", "--json", "found.json"]
+    for more, is_checked in (([], True), (["--no-check-manifold"], False), (["--check-manifold"], True)):
+        result = run(*command, *options, *more)
+        assert result.exit_code == 0, result.stderr
+        assert ("real ones" in Path("found.json").read_text()) == is_checked
+
+
+def test_most_players_of_a_table_are_those_of_python(correlated: pd.DataFrame) -> None:
+    options = ["--target", "load", "--loss", "squared-error"]
+    found = printed_json("explain", "plain:load", "rows.csv", *options, "--max-players", "3")
+    import plain  # type: ignore[import-not-found]
+
+    expected = cs.sage(plain.load, correlated, "load", loss="squared error", max_players=3, rng=0)
+    assert found["feature_names"] == list(expected.feature_names) == ["heat", "wind", "the other 2 columns"]
+    assert found["values"] == expected.values.tolist()
+    side_by_side = run("measures", "plain:load", "rows.csv", *options, "--max-players", "3", "--only", "sage")
+    assert "the other 2 columns" in side_by_side.stdout
+
+
+def test_one_player_is_refused_before_a_file_is_read() -> None:
+    said = error_of("explain", "nothing.skops", "nothing.csv", "--max-players", "1", code=2)
+    assert "--max-players" in said
+
+
+def test_options_that_python_has_are_in_a_configuration_file(correlated: pd.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('target = "load"\nloss = "squared error"\nmax-players = 3\n')
+    found = printed_json("explain", "plain:load", "rows.csv", "--config", "run.toml")
+    assert len(found["values"]) == 3
+
+
+def test_the_shell_has_every_option_of_measures_that_a_file_can_hold() -> None:
+    """What is left out needs objects of Python: rules to stop, names for arrays, and options as one object."""
+    of_python = {name for name in DEFAULTS if name not in ("stop", "feature_names", "run")} - {"rng"}
+    explain = {parameter.name for parameter in COMMANDS["explain"].params}
+    assert of_python - explain == set()
+    refits = {"checkpoint"}  # a file holds a single run
+    assert of_python - refits - {parameter.name for parameter in COMMANDS["measures"].params} == set()
+    refused = {"checkpoint", "after", "max_players"}
+    assert of_python - refused - {parameter.name for parameter in COMMANDS["monitor"].params} == set()

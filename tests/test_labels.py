@@ -67,3 +67,33 @@ def test_the_command_line_is_told_the_option_alone():
 def test_labels_that_are_no_names_of_the_classes_are_not_mapped(classes, names):
     error, *_ = error_about(classes, names)
     assert "for a model that does not know the names of its classes" in str(error)
+
+
+@pytest.mark.parametrize("are_refuted", [False, True])
+def test_the_advice_to_name_classes_has_as_many_names_as_the_model_has_outputs(are_refuted):
+    """Labels 1, 2 and 3 against three columns: the classes that the error or the note names are those to pass."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = rng.integers(1, 3, size=40)  # no 3, so that nothing but the missing 0 tells of another first label
+    if are_refuted:
+        X[np.arange(40), y - 1] += 9
+
+    def model(X):
+        return np.exp(X) / np.exp(X).sum(axis=1, keepdims=True)
+
+    advice = re.escape('as_predictor(model, classes=["1", "2", "3"]) if labels are numbered from 1')
+    if are_refuted:
+        with pytest.raises(cs.ModelError, match=advice):
+            cs.sage(model, X, y, rng=0)
+    else:
+        assert any(re.search(advice, str(note)) for note in cs.sage(model, X, y, rng=0, budget=20_000).notes)
+    f = cs.as_predictor(model, classes=["1", "2", "3"])
+    numbered = cs.as_predictor(model, classes=[1, 2, 3])
+    found, expected = (cs.sage(each, X, y, rng=0, method="exact", check_manifold=False) for each in (f, numbered))
+    assert np.array_equal(found.values, expected.values)
+
+
+def test_the_advice_to_name_classes_without_numbers_has_a_letter_for_each_output():
+    shares = np.full((30, 4), [0.5, 0.25, 0.25, 0.0])
+    with pytest.raises(cs.ModelError, match=re.escape('as_predictor(model, classes=["a", "b", "c", "d"])')):
+        cs.sage(lambda X: shares[: len(X)], np.zeros((30, 2)), np.repeat([0, 3], 15), background=np.zeros((2, 2)))

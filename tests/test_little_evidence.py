@@ -70,3 +70,9 @@ def test_ordinary_data_have_none_of_these_warnings(data):
         ]
         assert "single row" not in str(explanation)
     assert "no sampling error" in str(cs.sage(linear, X, y, method="exact"))
+
+
+def test_a_single_row_that_is_its_own_background_is_named_in_the_singular(data):
+    X, y = data
+    notes = cs.sage(linear, X[:1], y[:1], rng=0).notes
+    assert any("Background: the only row of X, since none was given" in note for note in notes)

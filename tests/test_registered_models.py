@@ -16,9 +16,9 @@ import pytest
 
 import clarysage as cs
 from clarysage._measures.table import ALL_OR_ALL_BUT_ONE, MEASURES, THE_REST, Measure
-from clarysage.cli import diagnosis
+from clarysage.cli.checks import measure_names
+from clarysage.cli.commands import doctor
 from clarysage.cli.model_files import Trust, endings, load_model
-from clarysage.cli.option_checks import measure_names
 from clarysage.datasets import DATASETS, Dataset, DatasetRow
 from clarysage.errors import InputError
 from clarysage.models import LIBRARIES, ModelFile, ModelLibrary, Predictor
@@ -252,7 +252,7 @@ def test_files_of_a_registered_library_are_read_by_the_command_line(
 
 @pytest.mark.usefixtures("library")
 def test_the_doctor_tells_of_a_registered_library() -> None:
-    (part,) = (part for part in diagnosis.optional_libraries() if part.module == "dummylib")
+    (part,) = (part for part in doctor.optional_libraries() if part.module == "dummylib")
     assert (part.purpose, part.install) == ("stumps of dummylib", "pip install dummylib")
     (told,) = (one for one in printed_json("doctor")["optional"] if one["name"] == "dummylib")
     assert (told["is_installed"], told["version"]) == (True, None)
@@ -267,7 +267,7 @@ def test_the_doctor_finds_the_version_of_a_library_whose_distribution_has_anothe
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: dummy-stumps\nVersion: 1.2\n")
     LIBRARIES.unregister(library.name)
     LIBRARIES.register(replace(library, distribution="dummy-stumps"))
-    (part,) = (part for part in diagnosis.optional_libraries() if part.module == "dummylib")
+    (part,) = (part for part in doctor.optional_libraries() if part.module == "dummylib")
     assert (part.library.version, part.install) == ("1.2", "pip install dummy-stumps")
 
 
@@ -284,7 +284,7 @@ def test_files_of_a_library_are_named_by_the_library_whatever_is_in_them(kind: s
 )
 @pytest.mark.usefixtures("library")
 def test_the_doctor_looks_for_modules_in_packages_without_importing_these(module: str, is_there: bool) -> None:
-    assert diagnosis.OptionalLibrary(module, module, "nothing").library.is_installed == is_there
+    assert doctor.OptionalLibrary(module, module, "nothing").library.is_installed == is_there
     assert "dummylib" not in sys.modules
 
 

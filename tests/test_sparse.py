@@ -444,6 +444,22 @@ WRONG = {
         lambda: cs.sage(lambda rows: rows[:, [0]], scipy.sparse.csr_matrix((60, 2001)), Y, removal="auto conditional"),
         "removal: got 'auto conditional', which learns",
     ),
+    "a removal that fills in very many columns": (
+        lambda: cs.sage(
+            lambda rows: rows[:, [0]], scipy.sparse.csr_matrix((60, 2001)), Y, removal="product of marginals"
+        ),
+        r"removal: got 'product of marginals', which fills in all columns of X, with 2,001; wanted at most 2,000 "
+        r"columns for it. Try removal=\"marginal\"",
+    ),
+    "an object of such a removal": (
+        lambda: cs.sage(
+            lambda rows: rows[:, [0]],
+            scipy.sparse.csr_matrix((60, 2001)),
+            Y,
+            removal=cs.ProductOfMarginals(scipy.sparse.csr_matrix((9, 2001))),
+        ),
+        "removal: got 'product of marginals', which fills in",
+    ),
     "no columns": (
         lambda: cs.sage(lambda rows: rows, scipy.sparse.csr_matrix((3, 0)), [1, 2, 3]),
         "X: got a table with no",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +18,8 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import clarysage as cs
+from clarysage._measures.table import expected_fits
+from tests.cli_harness import error_of, printed_json, run
 
 WORDS = ["good", "bad", "price", "food", "staff"]
 RNG = np.random.default_rng(0)
@@ -177,7 +180,8 @@ WRONG = {
     "a number": (lambda: cs.sage(PIPELINE, TEXTS, Y, after=0), "after: got 0"),
     "no pipeline": (
         lambda: cs.sage(PIPELINE[-1], TEXTS, Y, after="tfidfvectorizer"),
-        "after: got 'tfidfvectorizer' with a LogisticRegression; wanted a fitted pipeline",
+        "after: got 'tfidfvectorizer' with a LogisticRegression; wanted a fitted pipeline that has this step. "
+        r"Try make_pipeline\(step, model\) of both, fitted, as the model; or the rows that the step makes as X",
     ),
     "an unfitted pipeline": (
         lambda: cs.sage(make_pipeline(TfidfVectorizer(), LogisticRegression()), TEXTS, Y, after="tfidfvectorizer"),
@@ -197,7 +201,8 @@ WRONG = {
     ),
     "texts for a model of columns": (
         lambda: cs.sage(lambda X: X, TEXTS, Y),
-        "X: got 60 texts; wanted rows and columns",
+        r"X: got 60 texts; wanted rows and columns. Try make_pipeline\(vectorizer, model\) of both, fitted, as the "
+        r"model, with after= the name of this step; or vectorizer.transform\(texts\) as X",
     ),
     "a series of texts for a model of columns": (
         lambda: cs.sage(lambda X: X, pd.Series(TEXTS), Y),
@@ -205,7 +210,7 @@ WRONG = {
     ),
     "a background of texts for a model of columns": (
         lambda: cs.sage(lambda X: X[:, 0], np.eye(3), [1, 2, 3], background=TEXTS),
-        "background: got 60 texts",
+        r"background: got 60 texts; .* or vectorizer.transform\(texts\) as background",
     ),
 }
 
@@ -221,3 +226,134 @@ def test_monitoring_has_no_use_for_a_step():
     frame, pipeline = _tables()
     with pytest.raises(cs.InputError, match=r"^after: got 'columntransformer'; wanted None,"):
         cs.monitor(pipeline, frame, frame, target="y", after="columntransformer")
+
+
+def test_monitoring_of_texts_is_refused_with_advice_that_holds():
+    table = pd.DataFrame({"review": TEXTS, "liked": Y})
+    with pytest.raises(
+        cs.InputError, match=r"^model: got a Pipeline of texts; .*Try model\[1:\], and both tables with"
+    ):
+        cs.monitor(PIPELINE, table, table, target="liked")
+    words = pd.DataFrame(PIPELINE[:1].transform(TEXTS).toarray(), columns=PIPELINE[:1].get_feature_names_out())
+    words = words.assign(liked=Y)
+    assert cs.monitor(PIPELINE[1:], words, words, target="liked", paired=True, rng=0).flagged == []
+
+
+def test_the_advice_about_texts_for_a_model_that_is_no_pipeline_holds():
+    """A pipeline of a fitted vectorizer and a fitted model explains the words, and so does the matrix."""
+    vectorizer = TfidfVectorizer().fit(TEXTS)
+    model = LogisticRegression().fit(vectorizer.transform(TEXTS), Y)
+    by_step = cs.sage(make_pipeline(vectorizer, model), TEXTS, Y, after="tfidfvectorizer", rng=0)
+    by_matrix = cs.sage(model, vectorizer.transform(TEXTS), Y, rng=0)
+    assert np.array_equal(by_step.values, by_matrix.values)
+    assert by_step.feature_names == tuple(sorted(WORDS))
+
+
+# predictors of pipelines
+
+
+@pytest.mark.parametrize("output", [None, "predict_proba", "decision_function", "sigmoid"])
+def test_a_predictor_of_a_pipeline_is_divided_as_the_pipeline_is(output):
+    options = {"loss": "squared error" if output == "decision_function" else "auto", "rng": 0}
+    found = cs.sage(cs.as_predictor(PIPELINE, output=output), TEXTS, Y, after="tfidfvectorizer", **options)
+    rest = cs.as_predictor(PIPELINE[-1], output=output)
+    expected = cs.sage(rest, PIPELINE[:1].transform(TEXTS), Y, feature_names=sorted(WORDS), **options)
+    assert np.array_equal(found.values, expected.values)
+    assert found.feature_names == tuple(sorted(WORDS))
+
+
+def test_a_divided_predictor_has_the_link_the_classes_and_the_batches_that_were_given():
+    labels = np.where(Y, "yes", "no")
+    scores = cs.as_predictor(PIPELINE, output="decision_function")
+    probabilities = cs.as_predictor(scores, output="sigmoid", classes=["no", "yes"], batch_size=256)
+    found = cs.sage(probabilities, TEXTS, labels, after="tfidfvectorizer", rng=0)
+    rest = cs.as_predictor(PIPELINE[-1], output="sigmoid", classes=["no", "yes"], batch_size=256)
+    expected = cs.sage(rest, PIPELINE[:1].transform(TEXTS), labels, rng=0)
+    assert np.array_equal(found.values, expected.values)
+
+
+def test_texts_for_a_predictor_of_a_pipeline_are_refused_with_the_step_to_take():
+    with pytest.raises(cs.InputError, match=r'^X: got texts, .*first step of Pipeline.*Try after="tfidfvectorizer"'):
+        cs.sage(cs.as_predictor(PIPELINE), TEXTS, Y)
+
+
+# from the shell
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with texts, a background of texts and a pipeline of texts, which is the current one."""
+    pd.DataFrame({"review": TEXTS, "stars": 5, "liked": Y}).to_csv(tmp_path / "reviews.csv", index=False)
+    pd.DataFrame({"review": TEXTS[:20]}).to_csv(tmp_path / "background.csv", index=False)
+    joblib.dump(PIPELINE, tmp_path / "model.joblib")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+SHELL = ["model.joblib", "reviews.csv", "--allow-pickle", "--target", "liked"]
+AFTER = ["--drop", "stars", "--after", "tfidfvectorizer"]
+
+
+def test_words_of_a_column_of_texts_are_explained_from_the_shell(folder):
+    found = printed_json("explain", *SHELL, *AFTER, "--background", "background.csv")
+    expected = cs.sage(PIPELINE, TEXTS, Y, background=TEXTS[:20], after="tfidfvectorizer", rng=0)
+    assert (found["feature_names"], found["values"]) == (sorted(WORDS), expected.values.tolist())
+
+
+@pytest.mark.needs("pyarrow")
+def test_words_of_a_parquet_file_are_explained_from_the_shell_however_many_rows_it_has(folder, monkeypatch):
+    pd.DataFrame({"review": TEXTS, "stars": 5, "liked": Y}).to_parquet(folder / "reviews.parquet")
+    from_text = printed_json("explain", *SHELL, *AFTER)
+    monkeypatch.setattr("clarysage._measures.examples.ROWS_OF_STORED", 10)
+    stored = [part.replace(".csv", ".parquet") for part in SHELL]
+    assert printed_json("explain", *stored, *AFTER)["values"] == from_text["values"]
+
+
+def test_fewer_words_are_players_from_the_shell(folder):
+    found = run("explain", *SHELL, *AFTER, "--max-players", "3", "--json", "found.json")
+    assert len(cs.load("found.json").values) == 3
+    assert "--max-players 6 takes more of them" in found.stdout
+
+
+def test_groups_may_be_of_words_from_the_shell(folder):
+    (folder / "groups.json").write_text('{"opinion": ["good", "bad"]}')
+    found = printed_json("explain", *SHELL, *AFTER, "--groups", "groups.json")
+    assert set(found["feature_names"]) == {"opinion", "food", "price", "staff"}
+    (folder / "groups.json").write_text('{"opinion": ["good", "bda"]}')
+    assert "groups: got 'bda'" in error_of("explain", *SHELL, *AFTER, "--groups", "groups.json", "--quiet")
+
+
+def test_measures_of_words_are_compared_from_the_shell(folder):
+    found = run("measures", *SHELL, *AFTER, "--max-players", "4", "--only", "sage,drop column importance")
+    assert found.exit_code == 0, found.stderr
+    assert f"drop column importance: {expected_fits('drop column importance', 4)} fits" in found.stderr
+    assert "the other 2 columns" in found.stdout
+
+
+REFUSED = {
+    "no step": (
+        ["--drop", "stars"],
+        "DATA: got texts, since the first step of Pipeline makes columns of them; wanted these columns, such as words, "
+        "as features. Try --after tfidfvectorizer.",
+    ),
+    "other columns": (
+        ["--after", "tfidfvectorizer"],
+        "DATA: got 2 columns; wanted texts, or one column of them. Try --drop for each other column.",
+    ),
+    "another name": (
+        ["--drop", "stars", "--after", "tfidf"],
+        "--after: got 'tfidf', which is no step of Pipeline; wanted one of 'tfidfvectorizer'.",
+    ),
+}
+
+
+def test_the_shell_does_not_advise_a_step_to_monitor_which_takes_none(folder):
+    said = error_of("monitor", "model.joblib", "reviews.csv", "reviews.csv", *SHELL[2:], "--quiet")
+    assert "MODEL: got a Pipeline of texts" in said
+    assert "--after" not in said
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_makes_no_sense_is_named_in_the_shell(case, folder):
+    options, words = REFUSED[case]
+    assert words in error_of("explain", *SHELL, *options, "--quiet")

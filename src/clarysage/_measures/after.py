@@ -6,7 +6,7 @@ from typing import Any
 
 from clarysage._measures.examples import separate_targets, without_targets
 from clarysage.errors import InputError, Note, Set
-from clarysage.models.pipelines import PipelineStep, step_of_texts
+from clarysage.models.pipelines import PipelineStep, pipeline_in, step_of_texts
 from clarysage.tables import labels_of
 
 
@@ -41,7 +41,7 @@ def refuse_texts(model: Any) -> None:
     if name is not None:
         raise InputError(
             "X",
-            got=f"texts, since the first step of {type(model).__name__} makes columns of them",
+            got=f"texts, since the first step of {type(pipeline_in(model)).__name__} makes columns of them",
             wanted="these columns, such as words, as features",
             hint=Set("after", name),
         )

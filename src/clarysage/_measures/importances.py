@@ -204,7 +204,7 @@ def importances(
     is_default_choice = measures is None
     chosen = list(MEASURES.values()) if measures is None else _selected_measures(measures, y)
     if not is_default_choice and learner is None and any(row.refits and not row.own_learners for row in chosen):
-        learner_for_refits(_refittable_model(model))  # raises if it is not, before other measures are computed
+        learner_for_refits(refittable_model(model))  # raises if it is not, before other measures are computed
     explanations: dict[str, Explanation] = {}
     left_out: dict[str, Note] = {}
     is_interrupted = False
@@ -270,7 +270,7 @@ class Arguments:
                 name: value for name, value in self.of_refits.items() if name != "learner" or not measure.own_learners
             }
             options |= {name: value for name, value in refit_options.items() if value is not None}
-            model = _refittable_model(model) if self.of_refits["learner"] is None else model
+            model = refittable_model(model) if self.of_refits["learner"] is None else model
         explanation: Explanation = explain_by_measure(
             measure, model, self.X, self.y, options, may_replace_removal=not is_first
         )
@@ -301,7 +301,7 @@ def _reason(measure: Measure, y: Any, *, refits: bool) -> Note | None:
     return REFITS if measure.refits and not refits else None
 
 
-def _refittable_model(model: Any) -> Any:
+def refittable_model(model: Any) -> Any:
     """Returns the model behind a predictor, which can be refitted even if the predictor cannot."""
     return model.origin if isinstance(model, Predictor) and model.origin is not None else model
 

@@ -272,7 +272,7 @@ def with_shared_options(
             of_all = {option: used.pop(option, None) for option in OF_ALL}
             if "X" in signature.parameters and len(args) <= len(signature.parameters):
                 arguments = {**dict(zip(signature.parameters, args, strict=False)), **used}
-                args, (used, about_columns) = (), _columns_to_explain(arguments, **of_all)
+                args, (used, about_columns) = (), columns_to_explain(arguments, **of_all)
                 notes = [*about_columns, *notes]
             try:
                 with shown(options.get("progress", run.progress if isinstance(run, Run) else None)):
@@ -288,9 +288,7 @@ def with_shared_options(
     return decorated
 
 
-def _columns_to_explain(
-    arguments: dict[str, Any], *, after: Any, max_players: Any
-) -> tuple[dict[str, Any], list[Note]]:
+def columns_to_explain(arguments: dict[str, Any], *, after: Any, max_players: Any) -> tuple[dict[str, Any], list[Note]]:
     """Returns the arguments of a measure after a step of a pipeline and with few players; and notes on both."""
     notes = []
     if after is None:

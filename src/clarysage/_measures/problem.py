@@ -295,7 +295,8 @@ def _background(
     few = _about_size(n, removal) if n < FEW_TO_LEARN_FROM else ()
     rows, numbers = sampled_background(X, size, seed)
     if len(rows) == n:
-        return rows, numbers, (f"Background: all {n:,} rows of X, since none was given.", *few)
+        all_rows = "the only row" if n == 1 else f"all {n:,} rows"
+        return rows, numbers, (f"Background: {all_rows} of X, since none was given.", *few)
     note = (f"Background: {size:,} of the {n:,} rows of X, drawn at random, since none was given.",)
     return rows, numbers, note
 

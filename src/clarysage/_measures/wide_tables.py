@@ -24,7 +24,7 @@ from clarysage.tables.sparse import SparseTable, is_sparse
 
 WIDE = 256  # columns of a sparse table up to which each is a player
 PLAYERS = 50  # in wider ones, by default
-MOST_LEARNED = 2_000  # columns of a sparse table whose joint distribution a removal learns, at most
+MOST_FILLED_IN = 2_000  # columns of a sparse table of which a removal needs every cell, at most
 
 
 def with_fewer_players(max_players: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[Note]]:
@@ -66,18 +66,25 @@ def is_wide(X: Any) -> bool:
 
 
 def check_width(removal: Any, X: Any) -> None:
-    """Raises an error for a sparse X with more columns than a removal can learn a distribution of."""
-    if not is_wide(X) or X.shape[1] <= MOST_LEARNED:
+    """Raises an error for a sparse X with so many columns that a removal which needs every cell would fill memory."""
+    if not is_wide(X) or X.shape[1] <= MOST_FILLED_IN:
         return
     row = None if isinstance(removal, str) else REMOVALS.row_of(removal)
     name = removal if row is None else row.name
-    if isinstance(name, str) and is_conditional(name):
-        raise InputError(
-            "removal",
-            got=[f"{name!r}, which learns from all columns of ", Argument("X"), f", with {X.shape[1]:,}"],
-            wanted=f"at most {MOST_LEARNED:,} columns for it",
-            hint=[Set("removal", "marginal"), Or(), "fewer columns"],
-        )
+    if not isinstance(name, str):
+        return
+    if is_conditional(name):
+        how = "learns from all columns of "
+    elif REMOVALS.get_row(name).mixes == "columns":
+        how = "fills in all columns of "
+    else:
+        return
+    raise InputError(
+        "removal",
+        got=[f"{name!r}, which {how}", Argument("X"), f", with {X.shape[1]:,}"],
+        wanted=f"at most {MOST_FILLED_IN:,} columns for it",
+        hint=[Set("removal", "marginal"), Or(), "fewer columns"],
+    )
 
 
 def _check(max_players: Any, X: Any) -> None:

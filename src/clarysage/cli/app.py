@@ -32,6 +32,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "clarysage explain model.skops test.csv --target price --background train.csv",
         "clarysage explain model.json test.parquet --target bought --loss cross-entropy --html report.html",
         "clarysage explain mymodule:predict test.csv --target y --drop id --json sage.json",
+        "clarysage explain model.skops reviews.parquet --target liked --after tfidfvectorizer --top 10",
         "clarysage explain --config explain.toml --seed 1",
     ),
     "measures": (

@@ -16,8 +16,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from clarysage.cli.checks import check_readable
 from clarysage.cli.console import OptionError
-from clarysage.cli.file_checks import check_readable
 from clarysage.cli.messages import counterpart_flag
 from clarysage.cli.model_files import names_object
 from clarysage.errors import resembling

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from clarysage._utils.display import quoted_names
+from clarysage.cli.checks import check_readable, imported
 from clarysage.cli.console import Say, reason
-from clarysage.cli.file_checks import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 
 SEPARATORS = ",;\t"

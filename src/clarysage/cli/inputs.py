@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clarysage.cli.checks import check_readable
 from clarysage.cli.console import Say
 from clarysage.cli.data_files import InputTable, check_groups, features, read_groups, read_table, with_categories
-from clarysage.cli.file_checks import check_readable
 from clarysage.cli.model_files import Trust, load_model
 from clarysage.cli.options import ModelOptions, ProblemOptions
 from clarysage.errors import InputError
@@ -142,7 +142,8 @@ def load_inputs(request: Request, say: Say) -> Inputs:
     current = None if request.current is None else read_table("CURRENT", request.current)
     tables = _tables(request, model, f.feature_names, current, say)
     columns = request.columns.features_among(list(tables["X"].columns), f.feature_names)
-    check_groups(groups or {}, columns)
+    if request.settings.get("after") is None:  # groups are of the columns of that step
+        check_groups(groups or {}, columns)
     train = _train(request, model, columns, say)
     return Inputs(model, f, tables, groups, train, _current(request, model, current, columns))
 

@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from clarysage.cli.checks import check_readable, imported
 from clarysage.cli.console import reason
-from clarysage.cli.file_checks import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 from clarysage.models.libraries import LIBRARIES, ModelFile
 

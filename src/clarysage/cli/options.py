@@ -12,10 +12,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from clarysage.catalogue import ADJUSTMENTS, BACKENDS, LOSSES, METHODS, removals_in_words
+from clarysage.cli.checks import as_adjustment, as_count, as_n_jobs, check_level
 from clarysage.cli.completion import complete_column, completion_of
 from clarysage.cli.config import configured
 from clarysage.cli.model_files import endings
-from clarysage.cli.option_checks import as_adjustment, as_count, as_n_jobs, check_level
 from clarysage.registry import Named, Registry, normalised
 
 
@@ -161,6 +161,41 @@ class ProblemOptions(OptionGroup):
 
 
 @dataclass(frozen=True)
+class ExplainedOptions(ProblemOptions):
+    """The options of the explained problem, with those that make other features of the columns of the table."""
+
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STEP",
+            show_default=False,
+            help="Step of a fitted pipeline whose columns are the features, such as the words that tfidfvectorizer "
+            "makes of texts. Default: the columns of DATA.",
+        ),
+    ] = None
+    max_players: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            show_default=False,
+            help="Maximum number of features and groups: the columns that probably matter most, and all others as one "
+            "group. Default: 50 for more than 256 words or other columns of a sparse matrix, else no limit.",
+        ),
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those options that are keyword arguments of the library."""
+        return {**super().settings, "after": self.after, "max_players": self.max_players}
+
+    @property
+    def needs_all_rows(self) -> bool:
+        """Tells whether the whole table is read into memory, for a step or for a look at all columns."""
+        return self.after is not None or self.max_players is not None
+
+
+@dataclass(frozen=True)
 class ModelOptions(OptionGroup):
     """Options of the model file: how it is read, and which of its outputs is explained."""
 
@@ -206,7 +241,7 @@ class ModelOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class StoppingOptions(OptionGroup):
-    """Options of the run: stopping rules, parallel workers and the seed."""
+    """Options of the run: stopping rules, parallel workers, the check of the manifold and the seed."""
 
     tolerance: Annotated[
         float,
@@ -246,6 +281,15 @@ class StoppingOptions(OptionGroup):
             "auto.",
         ),
     ] = None
+    check_manifold: Annotated[
+        bool,
+        typer.Option(
+            "--check-manifold/--no-check-manifold",
+            show_default=False,
+            help="Test for rows that are unlike any real one, and warn of them. Default: test, in at most a tenth of "
+            "the run.",
+        ),
+    ] = True
     seed: Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the random draws.")] = 0
 
     @property
@@ -256,6 +300,7 @@ class StoppingOptions(OptionGroup):
             "budget": as_count(self.budget),
             "deadline": self.deadline,
             "n_jobs": as_n_jobs(self.n_jobs, self.backend, self.address),
+            "check_manifold": self.check_manifold,
         }
 
 

@@ -15,8 +15,8 @@ import typer
 
 from clarysage._utils.atomic import write_atomically
 from clarysage._utils.display import SHOWN
+from clarysage.cli.checks import check_writable
 from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data, terminal_width
-from clarysage.cli.file_checks import check_writable
 from clarysage.cli.messages import in_shell, note_in_shell
 from clarysage.errors import InputError
 

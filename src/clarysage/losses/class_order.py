@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import ModelError, Note
-from clarysage.losses.classification import NAMED, are_probabilities, class_target, presumed_classes
+from clarysage.errors import Advice, Call, ModelError, Note, Set
+from clarysage.losses.classification import MOST_NAMED, NAMED, are_probabilities, class_target, presumed_classes
 
 NO_PROBABILITY = 1e-6  # the largest probability of a class that is said to have none
 CLEAR, FEWEST = 4.0, 20  # standard errors, and rows, that refute the presumed classes; with less there is a warning
@@ -36,7 +37,7 @@ def about_classes(classes: Sequence[Any] | None, y: np.ndarray, outputs: np.ndar
     if are_probabilities(by_class) and not np.isin(by_class, (0.0, 1.0)).all():
         without = [number for number in np.unique(target) if by_class[:, number].max() <= NO_PROBABILITY]
         if without and classes is None:
-            raise _contradicted(names, f"the class {names[without[0]]!r}, whose output is never above zero")
+            raise _contradicted(names, target, f"the class {names[without[0]]!r}, whose output is never above zero")
         if without:
             label = names[without[0]]
             text = f"The model never gives the class {label!r} any probability, although y has it."
@@ -50,6 +51,7 @@ def about_classes(classes: Sequence[Any] | None, y: np.ndarray, outputs: np.ndar
             if len(rows) >= FEWEST and (from_one - from_zero).mean() > CLEAR * error:
                 raise _contradicted(
                     names,
+                    target,
                     f"labels from 1, to which the outputs give a mean probability of {from_one.mean():.2g} if they are "
                     f"of the classes from 1 to {k}, and of {from_zero.mean():.2g} if of those from 0 to {k - 1}",
                 )
@@ -57,7 +59,7 @@ def about_classes(classes: Sequence[Any] | None, y: np.ndarray, outputs: np.ndar
         return []
     text = f"The model's outputs were assumed to be of the classes {_listed(names)}, in this order"
     if _may_count_from_one(names, target):
-        return [Note(f"{text}, although y has no {names[0]!r}.", ["Try ", NAMED, "."])]
+        return [Note(f"{text}, although y has no {names[0]!r}.", ["Try ", *_named(names, target), "."])]
     return [f"{text}; see as_predictor(classes=)."]
 
 
@@ -66,8 +68,20 @@ def _may_count_from_one(names: Sequence[Any], target: np.ndarray) -> bool:
     return len(names) > 2 and list(names) == list(range(len(names))) and 0 not in target
 
 
-def _contradicted(names: Sequence[Any], got: str) -> ModelError:
-    return ModelError("y", got=got, wanted=f"labels of the presumed classes {_listed(names)}", hint=NAMED)
+def _contradicted(names: Sequence[Any], target: np.ndarray, got: str) -> ModelError:
+    expected = f"labels of the presumed classes {_listed(names)}"
+    return ModelError("y", got=got, wanted=expected, hint=_named(names, target))
+
+
+def _named(names: Sequence[Any], target: np.ndarray) -> list[str | Advice]:
+    """Returns advice to name the classes: numbers from one where they are possible, else one letter for each class."""
+    k = len(names)
+    if k > MOST_NAMED:
+        return [NAMED, f" with {k} names"]
+    if _may_count_from_one(names, target):
+        from_one = tuple(str(number) for number in range(1, k + 1))
+        return [Call("as_predictor", "model", (Set("classes", from_one),)), " if labels are numbered from 1"]
+    return [Call("as_predictor", "model", (Set("classes", tuple(ascii_lowercase[:k])),))]
 
 
 def _listed(names: Sequence[Any]) -> str:

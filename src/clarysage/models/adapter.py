@@ -163,6 +163,8 @@ def as_predictor(
     array([[3.]])
     """
     predictor = _with_link(model, output) if isinstance(model, Predictor) else _adapted(model, output)
+    if output is not None:
+        predictor = replace(predictor, outputs=(*predictor.outputs, output))
     if classes is not None:
         objective = predictor.objective if predictor.task == "classification" else None
         predictor = replace(predictor, classes=tuple(classes), task="classification", objective=objective)

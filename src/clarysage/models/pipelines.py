@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import ClarysageError, InputError, Set, resembling
+from clarysage.errors import ClarysageError, Either, InputError, Set, resembling
+from clarysage.models.adapter import as_predictor
 from clarysage.models.outputs import unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import SEARCHES
@@ -25,6 +26,10 @@ from clarysage.tables.cells import backend
 WRAPPERS = {"TransformedTargetRegressor": "regressor_", "FrozenEstimator": "estimator"}
 VECTORIZERS = {"CountVectorizer", "HashingVectorizer"}  # of texts; a TfidfVectorizer is a CountVectorizer
 NAMES_SHOWN = 8
+NO_PIPELINE = Either(
+    python="make_pipeline(step, model) of both, fitted, as the model; or the rows that the step makes as X",
+    shell="a file of the fitted pipeline, with this step and the model",
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,8 @@ class PipelineStep:
     Attributes
     ----------
     transformers : the pipeline up to this step
-    model : the rest of the pipeline, or its last estimator if that is all that is left
+    model : the rest of the pipeline, or its last estimator if that is all that is left; as a predictor with the same
+        output, classes and batches if the pipeline was given as one
 
     Examples
     --------
@@ -126,7 +132,12 @@ class PipelineStep:
         pipeline = pipeline_in(model)
         if pipeline is None:
             kind = type(model).__name__
-            raise InputError("after", got=f"{name!r} with a {kind}", wanted="a fitted pipeline that has this step")
+            raise InputError(
+                "after",
+                got=f"{name!r} with a {kind}",
+                wanted="a fitted pipeline that has this step",
+                hint=NO_PIPELINE,
+            )
         names = [step for step, _ in pipeline.steps]
         shown = ", ".join(map(repr, names[: min(len(names) - 1, NAMES_SHOWN)]))
         if name not in names:
@@ -142,7 +153,8 @@ class PipelineStep:
                 "after", got=f"{name!r}, the last step of {type(pipeline).__name__}", wanted=f"one of {shown}"
             )
         rest = pipeline[count:]
-        return cls(name, pipeline[:count], rest[-1] if len(rest) == 1 else rest)
+        rest = rest[-1] if len(rest) == 1 else rest
+        return cls(name, pipeline[:count], _alike(rest, model) if isinstance(model, Predictor) else rest)
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -175,12 +187,23 @@ class PipelineStep:
 
 
 def pipeline_in(model: Any) -> Any:
-    """Returns the pipeline that a model is, or that a search has found; None for other models."""
-    if isinstance(model, Predictor) or not type(model).__module__.startswith(("sklearn.", "imblearn.")):
+    """Returns the pipeline that a model is, or is a predictor of, or that a search has found; None for other models."""
+    if isinstance(model, Predictor):
+        return pipeline_in(model.origin)
+    if not type(model).__module__.startswith(("sklearn.", "imblearn.")):
         return None
     if type(model).__name__ in SEARCHES:
         return pipeline_in(getattr(model, "best_estimator_", None))
     return model if hasattr(model, "steps") and hasattr(model, "__getitem__") else None
+
+
+def _alike(model: Any, f: Predictor) -> Predictor:
+    """Returns a model as a predictor with the output, the classes and the batches of another one."""
+    first, *further = f.outputs or (None,)
+    alike = as_predictor(model, output=first, batch_size=f.batch_size)
+    for output in further:
+        alike = as_predictor(alike, output=output)
+    return alike if f.classes in (None, alike.classes) else as_predictor(alike, classes=f.classes)
 
 
 def takes_texts(transformer: Any) -> bool:
@@ -207,6 +230,11 @@ def _one_column(rows: Any, argument: str) -> Any:
         rows = np.array(rows, dtype=object)
     if len(getattr(rows, "shape", ())) == 2:
         if rows.shape[1] != 1:
-            raise InputError(argument, got=f"{rows.shape[1]:,} columns", wanted="texts, or one column of them")
+            raise InputError(
+                argument,
+                got=f"{rows.shape[1]:,} columns",
+                wanted="texts, or one column of them",
+                hint=Either(python="the column of texts alone", shell="--drop for each other column"),
+            )
         rows = backend(container_of(rows)).split(rows)[0]
     return rows.to_pylist() if hasattr(rows, "to_pylist") else rows

@@ -42,6 +42,7 @@ class Predictor:
         first of them; empty if it accepts any
     structure : reads the structure of the model, or raises ``UnknownStructureError``; None where there is none
     origin : the model that it was made of, where that is more than a function
+    outputs : the arguments ``output`` of the calls that made it of this model, in their order
     batch_size : largest number of rows in one call, if the user sets it
     objective : what the model was fitted to minimise, for predictions of the response; None if that is not known
     floor : the least probability of a class that its training rows can tell from zero, if it is known
@@ -65,6 +66,7 @@ class Predictor:
     containers: tuple[str, ...] = ()
     structure: Callable[[], Structure] | None = None
     origin: Any = field(default=None, repr=False, compare=False)
+    outputs: tuple[str, ...] = ()
     batch_size: int | None = None
     objective: Objective | None = None
     floor: float | None = None

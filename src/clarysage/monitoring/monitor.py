@@ -19,7 +19,7 @@ from clarysage._measures.problem import sampled_background
 from clarysage._measures.sage import sage
 from clarysage._utils.display import shortened
 from clarysage.drift import shifts_of_each
-from clarysage.errors import ClarysageWarning, InputError, Note, RunFailedError, Set, as_note, parts_of
+from clarysage.errors import ClarysageWarning, Either, InputError, Note, RunFailedError, Set, as_note, parts_of
 from clarysage.execution.observers import say_what
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
@@ -27,6 +27,7 @@ from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, is_several, several_in_words
 from clarysage.losses.classification import presumed_classes
 from clarysage.models import as_predictor
+from clarysage.models.pipelines import pipeline_in, step_of_texts
 from clarysage.monitoring.data import (
     LONGEST_NAME,
     ColumnRoles,
@@ -134,6 +135,7 @@ def monitor(
     _check_loss(loss)
     _check_background_rows(background_rows, removal)
     f, entropy = as_predictor(model), entropy_of(rng)
+    _refuse_texts(model)
     before, after = ColumnRoles(target, sample_weight, by).split(reference, current, f)
     if by is None and every is None:
         slices = Slices(("current",), (np.arange(len(after.X)),))
@@ -281,6 +283,20 @@ def _without_slicing_column(by: Any, shifts: tuple[tuple[Shift, ...], ...]) -> t
     )
     note = f"Slices are cut by {shortened(name, LONGEST_NAME)!r}, a feature: whether its inputs shifted is not tested."
     return cleared, [note]
+
+
+def _refuse_texts(model: Any) -> None:
+    """Raises an error for a model of texts, whose words have no columns in the tables."""
+    if step_of_texts(model) is not None:
+        raise InputError(
+            "model",
+            got=f"a {type(pipeline_in(model)).__name__} of texts",
+            wanted="a model of the columns of both tables, whose shifts are tested",
+            hint=Either(
+                python="model[1:], and both tables with columns that model[:1].transform(texts) makes",
+                shell="files of the columns that the first step makes of texts, and of the rest of the pipeline",
+            ),
+        )
 
 
 def _check_loss(loss: Any) -> None:

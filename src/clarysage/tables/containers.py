@@ -43,7 +43,11 @@ def as_table(table: Any, argument: str) -> Any:
             argument,
             got=f"{len(table):,} texts",
             wanted="rows and columns",
-            hint=[Set("after"), ", the step of a fitted pipeline that makes columns of texts"],
+            hint=[
+                "make_pipeline(vectorizer, model) of both, fitted, as the model, with ",
+                Set("after"),
+                f" the name of this step; or vectorizer.transform(texts) as {argument}",
+            ],
         )
     first = table[0] if isinstance(table, (list, tuple)) and table else table
     if isinstance(first, (str, os.PathLike)):

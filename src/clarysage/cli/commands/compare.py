@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from clarysage.cli.checks import explanation_in
 from clarysage.cli.config import or_configured
 from clarysage.cli.console import OptionError, clean_stdout, handled_errors, note_printer
-from clarysage.cli.file_checks import explanation_in
 from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOptions, with_option_groups
 from clarysage.cli.output import OutputFiles
 

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clarysage.cli.checks import check_about, check_background_rows, check_options, check_rows, check_writable
 from clarysage.cli.completion import complete_column
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer
-from clarysage.cli.file_checks import check_writable
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
-from clarysage.cli.option_checks import check_about, check_background_rows, check_options, check_rows
 from clarysage.cli.options import (
     DATA,
     MODEL,
     Background,
     CheckpointOptions,
+    ExplainedOptions,
     ExplanationOptions,
     LongRunOptions,
     Method,
     ModelOptions,
-    ProblemOptions,
     StoppingOptions,
     with_option_groups,
 )
@@ -67,7 +66,7 @@ def explain(
             help="One explanation for each target, or output, of a multi-output model.",
         ),
     ] = False,
-    problem: ProblemOptions,
+    problem: ExplainedOptions,
     method: Method = "auto",
     of_model: ModelOptions,
     run: StoppingOptions,
@@ -101,7 +100,7 @@ def explain(
             settings=settings,
             target=target,
             background=background,
-            may_sample_rows=True,
+            may_sample_rows=not problem.needs_all_rows,
         )
         with clean_stdout():
             check_options(settings, has_target=target is not None)

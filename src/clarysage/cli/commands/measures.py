@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from clarysage.cli.checks import check_background_rows, check_options, measure_names
 from clarysage.cli.completion import complete_column, complete_measures
 from clarysage.cli.console import OptionError, Say, clean_stdout, handled_errors, note_printer
 from clarysage.cli.inputs import Inputs, Request, load_inputs
-from clarysage.cli.option_checks import check_background_rows, check_options, measure_names
 from clarysage.cli.options import (
     DATA,
     MODEL,
     Background,
+    ExplainedOptions,
     FileOptions,
     LongRunOptions,
     ModelOptions,
-    ProblemOptions,
     StoppingOptions,
     StorageOptions,
     with_option_groups,
@@ -73,7 +73,7 @@ def measures(
         ),
     ] = None,
     background: Background = None,
-    problem: ProblemOptions,
+    problem: ExplainedOptions,
     of_model: ModelOptions,
     run: StoppingOptions,
     storage: StorageOptions,
@@ -175,7 +175,7 @@ def _importances(request: Request, only: list[str] | None, say: Say, *, refits: 
     import clarysage as cs
 
     inputs = load_inputs(request, say)
-    say_costs(inputs, only, say, refits=refits)
+    say_costs(inputs, request, only, say, refits=refits)
     return cs.importances(
         inputs.f,
         **inputs.tables,
@@ -189,7 +189,7 @@ def _importances(request: Request, only: list[str] | None, say: Say, *, refits: 
     )
 
 
-def say_costs(inputs: Inputs, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
+def say_costs(inputs: Inputs, request: Request, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
     """Prints how many fits the measures with refits need, and estimates their time from one timed fit."""
     from clarysage._measures.table import MEASURES, as_measure, expected_fits
 
@@ -197,13 +197,14 @@ def say_costs(inputs: Inputs, only: Sequence[str] | None, say: Say, *, refits: b
         return
     slow = {row.name: row for row in (MEASURES.values() if only is None else map(as_measure, only)) if row.refits}
     folds = {"folds": 1} if inputs.train is not None else {}
-    fits = {name: expected_fits(name, _n_players(inputs), **folds) for name in slow}
+    arguments = _explained(inputs, request)
+    fits = {name: expected_fits(name, _n_players(arguments), **folds) for name in slow}
     if only is None and not refits:
         costs = ", ".join(f"{name} ({counted(fits[name])})" for name in slow)
         say(f"left out, since they refit the model: {costs}; --refits asks for them.")
     elif slow:
-        learner = None if all(row.own_learners for row in slow.values()) else _learner(inputs)
-        seconds = None if learner is None else _seconds(learner, inputs)
+        learner = None if all(row.own_learners for row in slow.values()) else _learner(arguments)
+        seconds = None if learner is None else _seconds(learner, arguments)
         costs_of_each = [
             _cost(row, fits[name], seconds) for name, row in slow.items() if learner is not None or row.own_learners
         ]
@@ -244,25 +245,36 @@ def _cost(row: Measure, fits: int | None, seconds: float | None) -> str:
     return count if fits is None or seconds is None else f"{count}, {lasting(fits * seconds)}"
 
 
-def _n_players(inputs: Inputs) -> int:
+def _explained(inputs: Inputs, request: Request) -> dict[str, Any]:
+    """Returns the arguments of measures with the features that are explained, such as those of a step."""
+    from clarysage._measures.options import columns_to_explain
+
+    arguments = {"model": inputs.f, **inputs.tables, "groups": inputs.groups, "train": inputs.train}
+    of_all = {name: request.settings[name] for name in ("after", "max_players")}
+    return columns_to_explain(arguments, **of_all)[0]
+
+
+def _n_players(arguments: dict[str, Any]) -> int:
+    from clarysage._measures.player_order import column_names
     from clarysage.players import Players
 
-    return len(Players.of(tuple(map(str, inputs.tables["X"].columns)), inputs.groups))
+    return len(Players.of(column_names(arguments["X"], arguments.get("feature_names")), arguments["groups"]))
 
 
-def _learner(inputs: Inputs) -> Any:
+def _learner(arguments: dict[str, Any]) -> Any:
     """Returns the learner that is refitted; None if the model cannot be refitted (its measures then say so)."""
+    from clarysage._measures.importances import refittable_model
     from clarysage.models.learners import learner_for_refits
 
     try:
-        return learner_for_refits(inputs.model)
+        return learner_for_refits(refittable_model(arguments["model"]))
     except InputError:
         return None
 
 
-def _seconds(learner: Any, inputs: Inputs) -> float | None:
+def _seconds(learner: Any, arguments: dict[str, Any]) -> float | None:
     """Returns the seconds of a fit on all columns; None if the fit fails (its measures then say so)."""
-    X, y = (inputs.tables["X"], inputs.tables["y"]) if inputs.train is None else inputs.train[:2]
+    X, y = (arguments["X"], arguments["y"]) if arguments["train"] is None else arguments["train"][:2]
     start = time.perf_counter()
     try:
         learner.fit(X, y)

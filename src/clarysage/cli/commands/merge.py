@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
+from clarysage.cli.checks import check_about, check_rows, check_tolerance, explanation_in
 from clarysage.cli.config import or_configured
 from clarysage.cli.console import OptionError, clean_stdout, handled_errors, note_printer
-from clarysage.cli.file_checks import explanation_in
-from clarysage.cli.option_checks import check_about, check_rows, check_tolerance
 from clarysage.cli.options import ConfiguredOptions, ExplanationOptions, with_option_groups
 from clarysage.cli.output import OutputFiles, available_about, has_rows
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from clarysage.catalogue import PERIODS
+from clarysage.cli.checks import as_every, check_options
 from clarysage.cli.completion import complete_column, completion_of
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
-from clarysage.cli.option_checks import as_every, check_options
 from clarysage.cli.options import (
     MODEL,
     DifferenceOptions,

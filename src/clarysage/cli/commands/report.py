@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from clarysage._utils.atomic import write_atomically
+from clarysage.cli.checks import check_about, check_readable, check_writable
 from clarysage.cli.completion import completion_of
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, print_data
-from clarysage.cli.file_checks import check_readable, check_writable
-from clarysage.cli.option_checks import check_about
 from clarysage.cli.options import ConsoleOptions, with_option_groups
 from clarysage.cli.output import STDOUT, available_about
 
