@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, softmax
-from sklearn import linear_model
+from sklearn import linear_model, svm
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
@@ -661,7 +661,7 @@ def test_a_model_that_reuses_its_output_corrupts_nothing():
 
 
 def _linear_model(name: str) -> Any:
-    make = LinearSVR if name == "LinearSVR" else getattr(linear_model, name)
+    make = getattr(svm if name in ("LinearSVC", "LinearSVR") else linear_model, name)
     options = {"LogisticRegressionCV": {"Cs": 2, "cv": 2}, "SGDRegressor": {"random_state": 0}}
     if name == "LogisticRegressionCV":  # spelled out, since scikit-learn is about to change these defaults
         options[name] |= {"use_legacy_attributes": False, "scoring": "neg_log_loss"}
@@ -670,7 +670,7 @@ def _linear_model(name: str) -> Any:
 
 
 def _response(name: str, x: np.ndarray) -> np.ndarray:
-    responses = {"exponential": np.exp(score(x) / 4), "logistic": binary(x), "identity": noisy(x)}
+    responses = {"exponential": np.exp(score(x) / 4), "logistic": binary(x), "labels": binary(x), "identity": noisy(x)}
     return responses[LINKS[name]]
 
 
@@ -683,6 +683,8 @@ def enough(estimate: Any) -> bool:
 def test_the_native_walk_equals_the_walk_of_a_black_box(name):
     model = _linear_model(name).fit(X_TRAIN, _response(name, X_TRAIN))
     own = getattr(model, "predict_proba", model.predict)
+    if LINKS[name] == "labels":
+        own = cs.as_predictor(model).function
     assert cs.as_predictor(model).structure is not None
     for method in ("permutation", "kernel", "exact"):
         options = {"background": BACKGROUND, "method": method, "stop": enough, "rng": 0, "tolerance": None}
