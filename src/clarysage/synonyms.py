@@ -136,7 +136,9 @@ def counterpart(option: str, names: Collection[str]) -> str:
 
 
 def in_our_words(function: str, options: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Returns options under our names; raises an error for an option twice, and for one that the function has not.
+    """Returns options under our names. Another word with the value None is left out.
+
+    Raises an error for an option given twice, in our word and another, and for one that the function does not have.
 
     Examples
     --------

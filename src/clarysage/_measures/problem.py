@@ -266,7 +266,10 @@ def background_row_numbers(rows: int, size: float, seed: int) -> np.ndarray:
 def _background(
     given: Any, removal: Any, f: Predictor, X: Any, seed: int, rows_to_draw: int | None, limit: float
 ) -> tuple[Any, np.ndarray | None, tuple[Note | str, ...]]:
-    """Returns the background rows, their row numbers if they are rows of X, and notes on them."""
+    """Returns the background rows, their row numbers if they are rows of X, and notes on them.
+
+    There are no rows (None) for a removal object, which has rows of its own.
+    """
     if not isinstance(removal, str):
         if given is not None:
             raise InputError(

@@ -1,6 +1,7 @@
 """The table of measures: one row for each, with its place in the paper's framework (Tables 1 and 3).
 
-A new measure is a function and a row here. Help texts, completion and the docs are generated from the rows.
+A new measure is a function, a row here, and a line of ``__init__.pyi``. Help texts, completion and the docs are
+generated from the rows.
 """
 
 from __future__ import annotations

@@ -116,11 +116,15 @@ def _sizes(f: Predictor | None, table: Any) -> tuple[np.ndarray, str]:
     return spread, "standard deviation"
 
 
-Values = tuple[np.ndarray | None, np.ndarray | None]  # of columns inside a model, and the column that each is made of
+# a number for each column inside a model, and the column of X that each is made of, None where both are the same
+Values = tuple[np.ndarray | None, np.ndarray | None]
 
 
 def _coefficients(f: Predictor) -> Values:
-    """Returns sums of absolute coefficients."""
+    """Returns the sum of absolute coefficients of each column inside the model, and where the column comes from.
+
+    None stands for a model without coefficients. The other array has the column of X that each is made of.
+    """
     unwrapped = unwrap(f)
     linear = ability(adapter_of(unwrapped.last), HasCoefficients)
     coefficients = None if linear is None else linear.coefficients()
@@ -128,7 +132,10 @@ def _coefficients(f: Predictor) -> Values:
 
 
 def _gains(f: Predictor) -> Values:
-    """Returns the gains of splits."""
+    """Returns the gain of each column inside the model, and where the column comes from.
+
+    None stands for a model without gains. The other array has the column of X that each is made of.
+    """
     unwrapped = unwrap(f)
     trees = ability(adapter_of(unwrapped.last), HasGains)
     gains = None if trees is None else trees.gains()
@@ -136,7 +143,11 @@ def _gains(f: Predictor) -> Values:
 
 
 def _weights_of_structure(f: Predictor) -> Values:
-    """Returns sums of absolute weights, such as those of naive Bayes, whose differences between classes matter."""
+    """Returns the sum of absolute weights of each column inside the model, and where the column comes from.
+
+    None stands for a model that is not linear. The other array has the column of X that each is made of. Of
+    weights such as those of naive Bayes only differences between classes matter.
+    """
     structure = None if f.structure is None else f.structure()
     if structure is None or not isinstance(structure.representation, Linear):
         return None, None

@@ -53,7 +53,10 @@ def check_background_rows(rows: int | None, background: Path | None) -> None:
 
 
 def as_n_jobs(n_jobs: int, backend: str, address: str | None) -> Any:
-    """Returns the library's argument ``n_jobs``; raises an error if a cluster cannot be reached."""
+    """Returns the library's ``n_jobs`` for --n-jobs, --backend and --address.
+
+    Raises an error if these contradict each other, or if a cluster cannot be reached or has no workers.
+    """
     from clarysage.catalogue import BACKENDS
     from clarysage.execution.n_jobs import workers_of
 

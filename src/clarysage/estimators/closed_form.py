@@ -124,7 +124,7 @@ class ClosedFormValues:
         return VarianceComponents.exact(state.parts, background)
 
     def conditional_on_background(self) -> ClosedFormValues:
-        """Returns the estimator without the influence of background rows."""
+        """Returns the same estimator for fixed background rows: how values vary with them is not estimated."""
         return replace(self, with_influence=False)
 
     def local_values(self, game: Game, state: Answers) -> LocalValues:

@@ -4,9 +4,10 @@ Restricted predictions are sums of Möbius (Moebius) coefficients, or Harsanyi d
 
 .. math:: f_S = \sum_{A \subseteq S} a_A
 
-and the Shapley value gives each player an equal share of every coefficient that it takes part in. Linear models and
-shallow trees have few coefficients: see :mod:`clarysage.structure.moebius`. The classes below say what follows for each
-kind of loss. Other losses have exact values where all 2^p coalitions can be enumerated.
+and the Shapley value gives each player an equal share of every coefficient that it takes part in. Linear models
+have few coefficients, and so have trees, however deep, whose paths have few players each: see
+:mod:`clarysage.structure.moebius`. The classes below say what follows for each kind of loss. Other losses have exact
+values where all 2^p coalitions can be enumerated.
 
 References
 ----------

@@ -1,9 +1,10 @@
 r"""Sequential tests as stopping rules: of the signs of values, and of which values are the largest.
 
 Repeated tests of the same run, which stops as soon as one of them rejects, have a much larger error rate than a single
-test. So these rules have few interim analyses: the first when all examples have been visited twice, and further ones
-whenever the number of draws has doubled (``estimators/rules.py`` has the schedule). They spend the level alpha over the
-analyses (alpha spending, Lan & DeMets 1983); the k-th analysis is at the level
+test. So these rules have few interim analyses: the first when all examples have been visited (twice by paired walks;
+if that is not affordable, after the first rounds), and further ones whenever the number of draws has doubled
+(``estimators/rules.py`` has the schedule). They spend the level alpha over the analyses (alpha spending, Lan & DeMets
+1983); the k-th analysis is at the level
 
 .. math:: \alpha_k = \frac{\alpha}{k (k + 1)}, \qquad \sum_{k = 1}^\infty \alpha_k = \alpha
 

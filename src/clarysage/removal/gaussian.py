@@ -141,8 +141,9 @@ def shrinkage(scores: np.ndarray, weights: np.ndarray) -> float:
 def positive_definite(R: np.ndarray) -> np.ndarray:
     """Returns a positive definite correlation matrix near R.
 
-    Correlations that were estimated pair by pair may contradict each other, so that R has negative eigenvalues. All
-    eigenvalues are then raised to a floor, without which a small contradiction would have a large effect on draws.
+    Correlations that were estimated pair by pair may contradict each other, so that R has negative eigenvalues.
+    Eigenvalues below a floor are then raised to it, without which a small contradiction would have a large effect on
+    draws. In any case a tiny ridge is added.
     """
     R = (R + R.T) / 2
     np.fill_diagonal(R, 1.0)

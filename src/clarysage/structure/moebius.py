@@ -43,7 +43,10 @@ class LinearTerms:
         return self.players + 1
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        """Returns terms (n, p + 1, K) of inner rows, the constant first."""
+        """Returns the terms (n, p + 1, K) of rows z (n, D), given as inner columns.
+
+        The first is that of the empty set, the others are those of single players.
+        """
         mean = self.linear.encode(self.mean[None])
         terms = np.zeros((len(z), self.players + 1, self.linear.n_margins))
         terms[:, 0] = self.linear.margins(mean)

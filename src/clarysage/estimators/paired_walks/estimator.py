@@ -67,14 +67,14 @@ class PairedWalks:
     background:
 
     - Stratified sampling. Every example is visited, in passes, so that differences between examples cause no error;
-      examples with large losses are visited more often, which makes the error of the sum smallest.
+      examples with large losses are visited more often, which makes the error of the sum smaller.
     - Antithetic variates. The two walks of a pair err in opposite directions. For an additive model and squared error
       Delta_i(S) = h_i (2 (y - c) - h_i - 2 sum_{j in S} h_j), and i's predecessors in the two orders are together all
       other players: the mean of the pair does not depend on the order at all.
     - Subsamples. A walk takes a subsample of the background, the same for all its steps, in place of all rows. How
       losses are then estimated without bias, or nearly so, is in :mod:`clarysage.losses.debiasing`.
     - A bias correction. The bias that is left is subtracted by a second level of draws: values are linear in the game,
-      so phi(v) = phi(v_q) + phi(v - v_q). Their number is decided by variances measured in the pilot run.
+      so phi(v) = phi(v_q) + phi(v - v_q). The number of these draws is decided by variances measured in the pilot run.
 
     With an ``alternative`` the walks are given up for exact values once these are forecast to cost less.
 

@@ -107,7 +107,10 @@ class Native:
         return apply_link(self.structure.representation.margins(self.represent(x)[1]), self.structure.link)
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
-        """Returns mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
+        """Returns mean predictions over all background rows, (n, steps - 1, k).
+
+        They are those at the proper prefixes of walks of x (n, d).
+        """
         self.pace.check()
         return self.evaluator.walk(self.represent(x)[1], entry_position, steps)
 
