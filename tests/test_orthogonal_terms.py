@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
@@ -18,6 +19,7 @@ from clarysage.games import PredictivePower, closed_form
 from clarysage.games.closed_form import SquaredSums
 from clarysage.models import as_predictor
 from clarysage.players import Players
+from clarysage.structure import moebius
 from clarysage.structure.moebius import MOST_SETS, PlayerSets
 
 DOUBLE, SINGLE = 1e-11, 2e-6  # of the largest value; XGBoost adds leaves in single precision
@@ -163,7 +165,7 @@ def test_one_point_of_quadrature_less_than_it_takes_is_not_exact_and_more_change
     known, _ = games(model, X[300:310], y[300:310], X[320:335])
     solve = known.closed_form.solve
     points = closed_form.quadrature_points(solve.terms)
-    assert 1 < points < closed_form.MOST_POINTS
+    assert points > 1
 
     def values(count: int) -> np.ndarray:
         monkeypatch.setattr(closed_form, "quadrature_points", lambda terms: count)
@@ -221,3 +223,57 @@ def test_a_background_of_one_row_and_trees_without_a_split(seed):
     constant = DecisionTreeRegressor(max_depth=1).fit(X[:300], np.ones(300))
     known, _ = games(constant, X[300:304], y[300:304], X[320:325])
     assert (estimate(known, ClosedFormValues()).values == 0).all()
+
+
+def test_trees_of_many_levels_are_exact_where_a_few_points_of_quadrature_are_not(seed):
+    """Two leaves of 14 rules each, all of which one row meets and no background row: products of 14 factors."""
+    rng = np.random.default_rng(seed)
+    first = (rng.random((600, 28)) < 0.9).astype(float)
+    y = first[:, :14].prod(axis=1) + first[:, 14:].prod(axis=1)
+    model = GradientBoostingRegressor(n_estimators=2, max_depth=None, max_leaf_nodes=15, learning_rate=1.0).fit(
+        first, y
+    )
+    X, background = np.ones((1, 28)), np.zeros((1, 28))
+    f_S = cs.Marginal(background).restrict(as_predictor(model), X)
+    known = PredictivePower.of(f_S, "squared error", X, np.array([2.0]))
+    assert closed_form.quadrature_points(known.closed_form.solve.terms) > 7
+    values = estimate(known, ClosedFormValues()).values[0]
+    total = float(known.weights @ (known.ends[1] - known.ends[0])[:, 0])
+    assert abs(values.sum() - total) <= 1e-12 * abs(total)
+
+
+def test_forests_whose_terms_take_long_to_find_have_no_such_form(seed, monkeypatch):
+    X, y = table(seed, 9, missing=0)
+    model = forest().fit(X[:300], y[:300])
+    known, _ = games(model, X[300:305], y[300:305], X[320:335])
+    leaves = len(known.closed_form.solve.terms.trees.values)
+    shares = np.minimum(2.0 ** np.diff(known.closed_form.solve.terms.trees.paths[0]), 15).sum()
+    for limit, number in (("MOST_VISITS", 15 * leaves), ("MOST_SHARES", shares)):
+        for change in (0, -1):
+            with monkeypatch.context() as patch:
+                patch.setattr(moebius, limit, number + change)
+                assert (replace(known).closed_form is None) == (change < 0)
+
+
+def test_the_terms_of_a_game_are_not_sent_to_workers(seed):
+    X, y = table(seed, 9, missing=0)
+    model = forest(n_estimators=20).fit(X[:300], y[:300])
+    f_S = cs.Marginal(X[320:335]).restrict(as_predictor(model), X[300:305])
+    v = PredictivePower.of(f_S, "squared error", X[300:305], y[300:305])
+    before = len(pickle.dumps(v))
+    values = v.closed_form.solve(np.arange(5)).values
+    assert len(pickle.dumps(v)) <= 1.1 * before
+    assert (pickle.loads(pickle.dumps(v)).closed_form.solve(np.arange(5)).values == values).all()
+
+
+def test_paired_walks_and_short_deadlines_do_not_look_for_the_terms(seed, monkeypatch):
+    X, y = table(seed, 9, missing=0)
+    model = forest().fit(X[:300], y[:300])
+
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("terms of trees were computed")
+
+    monkeypatch.setattr(moebius.Expansion, "leaf_terms", refuse)
+    for options in ({"method": "paired walks"}, {"deadline": 5.0}):
+        told = cs.sage(model, X[300:330], y[300:330], background=X[320:335], rng=0, **options)
+        assert told.method == "paired walks"

@@ -741,8 +741,8 @@ FAULTS: tuple[Fault, ...] = (
         "point-too-few",
         COUNT,
         "games/closed_form.py",
-        "-(-terms.players // 2), MOST_POINTS))",
-        "-(-terms.players // 2), MOST_POINTS) - 1)",
+        "-(-terms.players // 2)))",
+        "-(-terms.players // 2)) - 1)",
     ),
     Fault(
         "oblivious-leaf-before",

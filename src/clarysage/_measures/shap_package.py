@@ -34,6 +34,7 @@ class ShapClosedForm:
     seconds: float = 0.0  # the time is already spent
     seconds_per_pair: float = 0.0
     influence: None = None
+    at_least: int = 1
 
     @property
     def how(self) -> str:

@@ -66,13 +66,14 @@ def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]
     """
     if game.n_players == 1:
         return Exact(), chosen_note("exact", "one player is paid everything")
-    closed_form = ability(game, ClosedForm)
+    closed_form = None if time_limit(stop) < SHORTEST_DEADLINE else ability(game, ClosedForm)
     if closed_form is not None and _is_fast_enough(closed_form, game, stop):
         return ClosedFormValues(), chosen_note("exact", closed_form.how)
     alternative = Alternative(Exact() if closed_form is None else ClosedFormValues(), tuple(stop))
     if game.n_players > MOST_PLAYERS:
-        walks = PairedWalks(alternative=None if closed_form is None else alternative)
-        return walks, chosen_note("paired walks", f"there are 2^{game.n_players} coalitions")
+        if closed_form is None:
+            return PairedWalks(), chosen_note("paired walks", f"there are 2^{game.n_players} coalitions")
+        return PairedWalks(alternative=alternative), chosen_note("paired walks", _times(closed_form, game, stop))
     walks = PairedWalks(alternative=alternative)
     exact, expected = Exact().rows(game, 2**game.n_players), expected_rows(game, stop)
     of_all = "" if exact == hybrid_rows(game) else f" for {_short(hybrid_rows(game))} hybrid rows"
@@ -82,7 +83,10 @@ def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]
     if game.rows_spent + exact > row_limit(stop):
         return walks, chosen_note("paired walks", f"{would}, more than the budget")
     if enumeration_cost(game, exact) > expected:
-        return walks, chosen_note("paired walks", f"{would}, walks about {_short(expected)}")
+        comparison = f"{would}, walks about {_short(expected)}"
+        return walks, chosen_note(
+            "paired walks", comparison if closed_form is None else _times(closed_form, game, stop)
+        )
     return Exact(), chosen_note(
         "exact", f"all coalitions take {_short(exact)} model rows{of_all}, no more than walks would"
     )
@@ -105,9 +109,15 @@ def _is_fast_enough(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -
     rows = game.rows_spent + ClosedFormValues().rows(game, examples)
     seconds = closed_form.seconds + ClosedFormValues().pairs(game, examples) * closed_form.seconds_per_pair
     deadline = time_limit(stop)
-    if rows > row_limit(stop) or deadline < SHORTEST_DEADLINE or seconds > SHARE_OF_DEADLINE * deadline:
+    if rows > row_limit(stop) or seconds > SHARE_OF_DEADLINE * deadline:
         return False
     return closed_form.seconds <= max(SHORT_TIME, expected_cost(game, stop) * closed_form.seconds_per_pair)
+
+
+def _times(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -> str:
+    """Returns the reason why a closed form was not taken: the seconds that it and walks are forecast to take."""
+    walks = expected_cost(game, stop) * closed_form.seconds_per_pair
+    return f"exact values are forecast to take {closed_form.seconds:.2g} s, and walks {walks:.2g} s"
 
 
 def _short(rows: float) -> str:

@@ -71,7 +71,8 @@ class ClosedFormValues:
 
     def chunk(self, game: Game) -> int:
         pairs = max(FEWEST_AT_ONCE, ROWS_AT_ONCE // max(1, rows_of_pair(game)))
-        return min(_closed_form(game).at_once, max(1, pairs // _passes(game)))
+        closed_form = _closed_form(game)
+        return min(closed_form.at_once, max(closed_form.at_least, pairs // _passes(game)))
 
     def pause(self, game: Game, made: int) -> int:
         return by_quarters(self.chunk(game), made)

@@ -68,11 +68,11 @@ def enumeration_cost(game: Game, rows: int) -> float:
 
 def least_seconds(game: Game, estimator: Estimator[Any], stop: Sequence[Rule]) -> float:
     """Returns about how many seconds a run takes with the quickest of models, by the work that is expected."""
-    draws, closed_form, pair = estimator.limit(game), ability(game, ClosedForm), max(1, rows_of_pair(game))
+    draws, pair = estimator.limit(game), max(1, rows_of_pair(game))
     if draws is None:
         pairs = min(expected_pairs(game, stop), row_limit(stop) / pair)
         seconds = pairs * (SECONDS_OF_PAIR + SECONDS_OF_ROW * pair)
-    elif closed_form is None:
+    elif (closed_form := ability(game, ClosedForm)) is None:
         seconds = SECONDS_OF_HYBRID_ROW * hybrid_rows(game)
     else:
         seconds = closed_form.seconds + estimator.rows(game, draws) / pair * closed_form.seconds_per_pair

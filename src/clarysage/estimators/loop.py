@@ -120,12 +120,7 @@ def estimate(
         run.observer.close()
         run.save()
     if reason is StopReason.DEADLINE and limits.is_finite:
-        raise InputError(
-            "deadline",
-            got=f"{limits.seconds:g} s",
-            wanted="more time for exact enumeration",
-            hint=Set("method", "paired walks"),
-        )
+        raise run.too_late
     if not run.has_estimate and not limits.is_finite:
         raise run.pace.too_short(run.pace.certain * run.rows_needed)
     return _finished(run.estimate(reason), game)
@@ -176,6 +171,16 @@ class RunState:
         self.pace, self.rows_needed = pace_of(game), 0
         self.chunks: list[Chunk] = []
         self.sampler = ChunkSampler(self.estimator, game, seed)
+
+    @property
+    def too_late(self) -> InputError:
+        """The error that the deadline came before all exact values, with the time that they take at this speed."""
+        asked = self.limits.seconds if self.pace.seconds == float("inf") else self.pace.seconds  # of the whole call
+        wanted, share = "more time for exact values", self.progress.made / self.limits.draws
+        if share:
+            needed = self.elapsed / share + asked - self.limits.seconds
+            wanted = f"about {needed:,.3g} s for exact values, of which there were {share:.0%}"
+        return InputError("deadline", got=f"{asked:g} s", wanted=wanted, hint=Set("method", "paired walks"))
 
     def resume(self) -> StopReason | None:
         """Shows the progress of an earlier call, and asks the rules, which may differ from those of that call."""

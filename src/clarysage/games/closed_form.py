@@ -45,16 +45,17 @@ from clarysage.structure.linear import Linear
 from clarysage.structure.moebius import MOST_SETS, Expansion, LeafTerms, Terms
 
 MOST_PLAYERS = 14  # players whose coalitions are all enumerated
-MOST_POINTS = 7  # of quadrature: each makes the error some hundred times smaller, and with seven it is that of rounding
-EXAMPLES_AT_ONCE = 64
+EXAMPLES_TOGETHER, EXAMPLES_AT_ONCE = 8, 64  # of orthogonal terms: as many as cost no more than one, and the most
+SECONDS_AT_ONCE = 0.25  # a deadline holds within that many
 NUMBERS_AT_ONCE = 2**22
 OF_LINEAR = "a linear model has a closed form"
 
 # seconds of each operation, as measured on one core of an older machine
 OF_SORT, OF_SEARCH, OF_COMPARISON = 1e-7, 1e-7, 4e-9
-OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 8e-9, 1.5e-9, 2e-8, 1e-8, 1e-6
+OF_LEAF, OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 3e-8, 6e-9, 1.5e-9, 2e-8, 1e-8, 1e-6
 OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
-OF_EDGE, OF_DISTANT_EDGE, SETS_IN_CACHE = 8e-10, 1.2e-9, 2**17  # of orthogonal terms that fit the cache, or do not
+OF_EDGE, OF_DISTANT_EDGE = 8e-10, 1.2e-9  # of orthogonal terms that fit the cache, or do not
+SETS_IN_CACHE = 2**17
 COUNTED_ROWS = 8  # on which the changes of terms are counted
 
 
@@ -70,6 +71,7 @@ class AnalyticForm:
     seconds : expected time of the formula for all examples
     seconds_per_pair : expected time of a pair of antithetic walks, which are the alternative
     influence : maps examples (n,) to the influence of the background on the sum of their values, where it has a formula
+    at_least : number of examples that cost as much as a single one
     """
 
     how: str
@@ -78,6 +80,7 @@ class AnalyticForm:
     seconds: float
     seconds_per_pair: float
     influence: Callable[[np.ndarray], BackgroundInfluence] | None = None
+    at_least: int = 1
 
 
 def closed_form_of(game: ModelGame) -> AnalyticForm | None:
@@ -236,7 +239,7 @@ class SquaredSums:
     .. math:: \phi_i = -\int_0^1 \sum_{A \ni i} r^{|A| - 1} u_A (2 u_{A - i} + (1 - 2 q) u_A) \, dq
 
     The integrand is a polynomial of degree min(2 k, p) - 1 at most, where paths have k players at most, for which
-    Gauss-Legendre quadrature with min(k, p / 2) points is exact. Proof: docs/theory/native_walks.md.
+    Gauss-Legendre quadrature with min(k, p / 2) points, rounded up, is exact. Proof: docs/theory/native_walks.md.
 
     References
     ----------
@@ -251,13 +254,13 @@ class SquaredSums:
     weights: np.ndarray
 
     def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
-        from clarysage.structure.kernels.leaf_terms import LANES
-
         players = len(self._player_start) - 1
         parts = np.zeros((len(examples), len(self.targets), players))
-        for start in range(0, len(examples), LANES):
-            lanes = np.resize(examples[start : start + LANES], LANES)  # the last ones are filled up with the first
-            count = len(examples[start : start + LANES])
+        for start in range(0, len(examples), EXAMPLES_TOGETHER):
+            lanes = np.resize(
+                examples[start : start + EXAMPLES_TOGETHER], EXAMPLES_TOGETHER
+            )  # the last ones are filled up with the first
+            count = len(examples[start : start + EXAMPLES_TOGETHER])
             terms = self.terms.by_output(self.native.represent(self.X[lanes])[0])
             for number, (target, unit) in enumerate(zip(self.targets, self.units, strict=True)):
                 for k in np.flatnonzero(np.isfinite(unit)):
@@ -305,8 +308,8 @@ class SquaredSums:
 
 
 def quadrature_points(terms: LeafTerms) -> int:
-    """Returns the number of points at which the quadrature over q is exact, or within rounding error of that."""
-    return max(1, min(int(terms.sets.sizes.max(initial=0)), -(-terms.players // 2), MOST_POINTS))
+    """Returns the number of points at which the quadrature over q is exact."""
+    return max(1, min(int(terms.sets.sizes.max(initial=0)), -(-terms.players // 2)))
 
 
 @dataclass(frozen=True)
@@ -478,15 +481,17 @@ def _additive_values(nothing: np.ndarray, a: np.ndarray, target: np.ndarray) -> 
 
 
 def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    linear = parts.linear_terms()
-    terms = parts.leaf_terms() if linear is None else linear
+    linear, k = parts.linear_terms(), native.structure.representation.n_margins
+    terms = parts.leaf_terms(most_sets=MOST_SETS // k) if linear is None else linear
     if terms is None:
         return None
-    k, how = native.structure.representation.n_margins, OF_LINEAR if linear is not None else _of_terms(terms.count)
+    how = OF_LINEAR if linear is not None else _of_terms(terms.count)
     of_output = [ability(loss, OutputLoss) for loss in game.losses]
     outputs = tuple(loss.number for loss in of_output if loss is not None)
-    live = _live_terms(native, terms) if isinstance(terms, LeafTerms) else game.X.shape[1]
-    seconds = len(game.X) * k * (terms.count * OF_SUM + live * OF_ENTRY)
+    of_terms = k * game.X.shape[1] * OF_ENTRY
+    if isinstance(terms, LeafTerms):
+        of_terms = _seconds_of_terms(native, terms)
+    seconds = len(game.X) * (k * terms.count * OF_SUM + of_terms)
     solve = Sums(terms, native, game.X, outputs, game.weights)
     return AnalyticForm(
         how, solve, max(1, NUMBERS_AT_ONCE // (terms.count * k)), seconds, _seconds_of_pair(game, parts)
@@ -505,18 +510,22 @@ def _by_squares(game: ModelGame, native: KnownStructure, parts: Expansion) -> An
         form = Additive(linear, *data, parts.row_weights, self_match)
         return AnalyticForm(OF_LINEAR, form, at_once, game.X.size * k * OF_ENTRY, pair, form.influence)
     terms = parts.leaf_terms(most_sets=MOST_SETS // k)
-    if terms is None or terms.sets.edges is None:
+    if terms is None:
         return None
-    at_once = max(1, min(EXAMPLES_AT_ONCE, NUMBERS_AT_ONCE // (game.n_players * len(game.losses))))
+    assert terms.sets.edges is not None, "only numbers of all 2^p sets have no edges"
     solved, edges = sum(int(np.isfinite(unit).sum()) for unit in units), len(terms.sets.edges[0])
     of_edge = OF_EDGE if terms.count <= SETS_IN_CACHE else OF_DISTANT_EDGE
-    of_example = k * _live_terms(native, terms) * OF_ENTRY + solved * 2 * quadrature_points(terms) * edges * of_edge
-    return AnalyticForm(_of_terms(terms.count), SquaredSums(terms, *data), at_once, len(game.X) * of_example, pair)
+    of_example = _seconds_of_terms(native, terms) + solved * 2 * quadrature_points(terms) * edges * of_edge
+    together = min(SECONDS_AT_ONCE / of_example, NUMBERS_AT_ONCE // (game.n_players * len(game.losses)))
+    solve, seconds = SquaredSums(terms, *data), len(game.X) * of_example
+    at_once = int(min(max(together, 1), EXAMPLES_AT_ONCE))
+    return AnalyticForm(_of_terms(terms.count), solve, at_once, seconds, pair, at_least=EXAMPLES_TOGETHER)
 
 
-def _live_terms(native: KnownStructure, terms: LeafTerms) -> float:
-    """Returns how many changes of terms an example takes on average, counted on a few background rows."""
-    return terms.changes(native.inner[:COUNTED_ROWS]) / len(native.inner[:COUNTED_ROWS])
+def _seconds_of_terms(native: KnownStructure, terms: LeafTerms) -> float:
+    """Returns the seconds that the terms of an example take, by the changes of terms of a few background rows."""
+    rows = native.inner[:COUNTED_ROWS]
+    return len(terms.trees.values) * OF_LEAF + terms.trees.n_margins * terms.changes(rows) / len(rows) * OF_ENTRY
 
 
 def _of_terms(count: int) -> str:
@@ -531,8 +540,8 @@ def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     if terms is None:
         return None
     p, k = game.n_players, native.structure.representation.n_margins
-    live = _live_terms(native, terms) if isinstance(terms, LeafTerms) else 0
-    seconds = live * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
+    of_terms = _seconds_of_terms(native, terms) if isinstance(terms, LeafTerms) else 0.0
+    seconds = of_terms + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
     source = "the leaves of the trees" if linear is None else "the weights of the linear model"
     how = f"predictions for all coalitions are computed from {source}"

@@ -207,6 +207,10 @@ class PredictivePower:
             hybrid, self.losses, self.targets, self.players, self.X, self.outputs, self.ends, self.self_match
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves the closed form out, whose tables are large: a worker that needs it finds it again."""
+        return {name: value for name, value in self.__dict__.items() if name != "closed_form"}
+
     @cached_property
     def closed_form(self) -> ClosedForm | None:
         """Exact values without sampling; None where the model's structure has no closed form."""

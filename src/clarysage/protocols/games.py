@@ -417,6 +417,11 @@ class ClosedForm(Protocol):
         ...
 
     @property
+    def at_least(self) -> int:
+        """Number of examples that cost as much as a single one."""
+        ...
+
+    @property
     def seconds(self) -> float:
         """Estimated seconds for all examples."""
         ...

@@ -19,8 +19,11 @@ from clarysage.structure.oblivious import ObliviousTrees
 from clarysage.structure.trees import Trees
 
 MOST_SETS = 2**20  # of players that have a term
-MOST_IDS = 2**24  # numbers of sets within the paths of leaves
+MOST_IDS = (
+    2**24
+)  # numbers of sets within the paths of leaves, of which those of the same features in a row share theirs
 MOST_PATH_SETS = 2**22  # sets within the paths of the leaves of one tree
+MOST_VISITS, MOST_SHARES = 2**26, 2**23  # of leaves by background rows, and shares of the rows that fail a leaf alike
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ class LeafTerms:
         return self._added(z)[0]
 
     def changes(self, z: np.ndarray) -> int:
-        """Returns how many changes of terms the computation of those of inner rows takes."""
+        """Returns how many changes of terms the computation of those of inner rows takes, by doing it."""
         return self._added(z)[1]
 
     def _added(self, z: np.ndarray) -> tuple[np.ndarray, int]:
@@ -226,7 +229,10 @@ class Expansion:
 
     def leaf_terms(self, *, by_number: bool = False, most_sets: int = MOST_SETS) -> LeafTerms | None:
         """Returns the terms of trees: of all 2^p sets by number, or of those that occur; None if they are too many."""
-        if self.trees is None or self.trees.most_path_sets > MOST_PATH_SETS:
+        if self.trees is None or len(self.inner) * len(self.trees.values) > MOST_VISITS:
+            return None
+        sizes = 2.0 ** np.diff(self.trees.paths[0])
+        if self.trees.most_path_sets > MOST_PATH_SETS or np.minimum(sizes, len(self.inner)).sum() > MOST_SHARES:
             return None
         sets = PlayerSets.of(self.trees, self.players, by_number=by_number, most_sets=most_sets)
         return None if sets is None else LeafTerms(self.trees, self.inner, self.row_weights, sets, self.players)

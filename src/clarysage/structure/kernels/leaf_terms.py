@@ -23,8 +23,6 @@ import numpy as np
 
 from clarysage.structure.kernels.compiled import compiled, part
 
-LANES = 8  # examples whose sums are formed together
-
 
 @part
 def _find(keys, key):
