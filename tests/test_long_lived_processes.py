@@ -1,6 +1,8 @@
 """Processes that live long hold no more after many calls than after the first."""
 
 import sys
+import threading
+import time
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
@@ -72,13 +74,23 @@ def test_calls_at_the_same_time_have_processes_of_their_own_and_one_pool_is_left
 
 
 def test_a_call_that_ends_early_kills_its_processes_and_the_next_one_starts_others():
-    import time
-
     late = run_in_processes(lambda group: time.sleep(60), [[1], [2]], 1, lambda: 0.5)
     with pytest.raises(TimeoutError):
         next(late)
     assert joblib._waiting == []
     assert [results for results, _ in run_in_processes(twice, [[1]], 1, unlimited)] == [[2]]
+
+
+def test_a_call_that_ends_early_prints_no_error_of_threads(monkeypatch):
+    """Groups that were not handed over yet are not left in a queue of processes that are killed."""
+    errors = []
+    monkeypatch.setattr(threading, "excepthook", lambda arguments: errors.append(arguments.exc_value))
+    for _ in range(5):
+        late = run_in_processes(twice, [[1]] * 3 + [[2]] * 60, 2, unlimited)
+        next(late)
+        late.close()
+    time.sleep(0.5)
+    assert errors == []
 
 
 def test_lost_processes_are_not_used_again():

@@ -25,6 +25,7 @@ from clarysage.execution.backend import Group, GroupResult, is_caused_by, run_gr
 from clarysage.execution.broadcast import BroadcastFunction
 
 PROCESS_BACKENDS = ("LokyBackend", "MultiprocessingBackend")  # joblib's own, on this machine, by their class names
+GROUPS_PER_WORKER = 2  # handed over at once: loky fails at groups in its own queue when processes are killed
 IDLE_SECONDS = 300  # processes that had nothing to do for so long end
 THREAD_LIMITS = dict.fromkeys(
     (
@@ -164,22 +165,22 @@ def run_in_processes(
 
     No two calls share processes, so that one which ends early, and kills its processes, leaves the others alone.
     """
-    pool = _take(workers)
+    pool, waiting, futures = _take(workers), deque(groups), deque[Future[GroupResult]]()
+    is_broken = False
     try:
-        futures = deque([pool.executor.submit(function, group) for group in groups])
-    except BrokenExecutor:  # the processes died while they waited
-        pool.executor.shutdown(kill_workers=True)
-        raise
-    try:
-        while futures:
-            seconds = time_left()
-            yield futures[0].result(None if seconds == float("inf") else max(0.0, seconds))
+        while waiting or futures:
+            while waiting and len(futures) < GROUPS_PER_WORKER * workers:
+                futures.append(pool.executor.submit(function, waiting.popleft()))
+            yield futures[0].result(_timeout(time_left()))
             futures.popleft()
+    except BrokenExecutor:  # processes died, while they waited for this call or during it
+        is_broken = True
+        raise
     finally:
-        if all(map(_has_ended_well, futures)):
-            _give_back(pool)
-        else:
+        if is_broken or not all(map(_has_ended_well, futures)):
             pool.executor.shutdown(kill_workers=True)
+        else:
+            _give_back(pool)
 
 
 def _has_ended_well(future: Future[GroupResult]) -> bool:
