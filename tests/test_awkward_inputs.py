@@ -1571,7 +1571,7 @@ BAD_SETTINGS = [
     ),
     Bad(
         "deadline too short for the exact method",
-        lambda: regression(X=np.tile(X, (500, 1)), y=np.tile(Y, 500), deadline=1e-9),
+        lambda: regression(X=np.tile(X, (4000, 1)), y=np.tile(Y, 4000), deadline=1e-9),
         "deadline",
         "(more time|about .* s) for exact values.*Try method=",
     ),
