@@ -35,6 +35,7 @@ class ShapClosedForm:
     seconds_per_pair: float = 0.0
     influence: None = None
     at_least: int = 1
+    short_time: float = 0.0
 
     @property
     def how(self) -> str:

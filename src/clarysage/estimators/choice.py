@@ -16,7 +16,6 @@ from clarysage.inference.stopping import row_limit, time_limit
 from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
 from clarysage.registry import loaded
 
-SHORT_TIME = 2.0  # seconds; a closed form may always take so long
 SHORTEST_DEADLINE = 60.0  # seconds; a closed form needs that many, since its kernels may have to be compiled first
 SHARE_OF_DEADLINE = 0.1  # a closed form must be expected to take less
 MOST_PLAYERS = 20  # with more players exact enumeration is not considered
@@ -111,7 +110,7 @@ def _is_fast_enough(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -
     deadline = time_limit(stop)
     if rows > row_limit(stop) or seconds > SHARE_OF_DEADLINE * deadline:
         return False
-    return closed_form.seconds <= max(SHORT_TIME, expected_cost(game, stop) * closed_form.seconds_per_pair)
+    return closed_form.seconds <= max(closed_form.short_time, expected_cost(game, stop) * closed_form.seconds_per_pair)
 
 
 def _times(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -> str:

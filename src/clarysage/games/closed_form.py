@@ -54,8 +54,10 @@ OF_LINEAR = "a linear model has a closed form"
 OF_SORT, OF_SEARCH, OF_COMPARISON = 1e-7, 1e-7, 4e-9
 OF_LEAF, OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 3e-8, 6e-9, 1.5e-9, 2e-8, 1e-8, 1e-6
 OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
+OF_QUICK_TREE_WALK, OF_QUICK_PAIR = 4e-8, 2e-5  # of walks, on the machine of the times of orthogonal terms
 OF_EDGE, OF_DISTANT_EDGE = 8e-10, 1.2e-9  # of orthogonal terms that fit the cache, or do not
 SETS_IN_CACHE = 2**17
+SHORT_TIME = 0.1  # seconds that orthogonal terms may always take
 COUNTED_ROWS = 8  # on which the changes of terms are counted
 
 
@@ -72,6 +74,7 @@ class AnalyticForm:
     seconds_per_pair : expected time of a pair of antithetic walks, which are the alternative
     influence : maps examples (n,) to the influence of the background on the sum of their values, where it has a formula
     at_least : number of examples that cost as much as a single one
+    short_time : seconds that are short enough for the formula to be preferred, whatever walks would take
     """
 
     how: str
@@ -81,6 +84,7 @@ class AnalyticForm:
     seconds_per_pair: float
     influence: Callable[[np.ndarray], BackgroundInfluence] | None = None
     at_least: int = 1
+    short_time: float = 2.0
 
 
 def closed_form_of(game: ModelGame) -> AnalyticForm | None:
@@ -519,7 +523,16 @@ def _by_squares(game: ModelGame, native: KnownStructure, parts: Expansion) -> An
     together = min(SECONDS_AT_ONCE / of_example, NUMBERS_AT_ONCE // (game.n_players * len(game.losses)))
     solve, seconds = SquaredSums(terms, *data), len(game.X) * of_example
     at_once = int(min(max(together, 1), EXAMPLES_AT_ONCE))
-    return AnalyticForm(_of_terms(terms.count), solve, at_once, seconds, pair, at_least=EXAMPLES_TOGETHER)
+    quick_pair = _seconds_of_pair(game, parts, OF_QUICK_TREE_WALK, OF_QUICK_PAIR)
+    return AnalyticForm(
+        _of_terms(terms.count),
+        solve,
+        at_once,
+        seconds,
+        quick_pair,
+        at_least=EXAMPLES_TOGETHER,
+        short_time=SHORT_TIME,
+    )
 
 
 def _seconds_of_terms(native: KnownStructure, terms: LeafTerms) -> float:
@@ -573,9 +586,11 @@ def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _seconds_of_pair(game, parts))
 
 
-def _seconds_of_pair(game: ModelGame, parts: Expansion) -> float:
+def _seconds_of_pair(
+    game: ModelGame, parts: Expansion, of_tree_walk: float = OF_TREE_WALK, of_pair: float = OF_PAIR
+) -> float:
     """Returns the expected seconds of a pair of antithetic walks."""
     trees = 1 if parts.trees is None else len(parts.trees.roots)
     subsampled = ability(game, SubsampledWalks)
     rows = 0 if subsampled is None else subsampled.rows
-    return float(OF_PAIR + 2 * rows * trees * OF_TREE_WALK)
+    return float(of_pair + 2 * rows * trees * of_tree_walk)

@@ -422,6 +422,11 @@ class ClosedForm(Protocol):
         ...
 
     @property
+    def short_time(self) -> float:
+        """Seconds that are short enough for the closed form to be preferred, whatever walks would take."""
+        ...
+
+    @property
     def seconds(self) -> float:
         """Estimated seconds for all examples."""
         ...
