@@ -1497,6 +1497,16 @@ BAD_SETTINGS = [
     Bad(
         "groups of an unknown name", grouped({"u": ["x0", "x9"]}), "groups", "'x9' in 'u', which is not a column.*'x0'"
     ),
+    Bad(
+        "groups of a name in another case",
+        lambda: regression(
+            X=FRAME.set_axis(["Temp", "Atemp", "c"], axis=1),
+            background=BACKGROUND.set_axis(["Temp", "Atemp", "c"], axis=1),
+            groups={"t": ["Temp", "atemp"]},
+        ),
+        "groups",
+        r"'atemp' in 't', which is not a column.*Try 'Atemp'\.",
+    ),
     Bad("groups of a fraction", grouped({"u": [0.5]}), "groups", "0.5 in 'u', which is not a column"),
     Bad("groups of a truth value", grouped({"u": [True]}), "groups", "True in 'u', which is not a column"),
     Bad("groups a list", grouped([[0, 1], [2]]), "groups", "list; wanted a mapping.*Try"),

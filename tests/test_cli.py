@@ -686,7 +686,7 @@ def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> Non
     ("arguments", "said"),
     [
         (["explain"], "Missing argument 'MODEL'"),
-        (["explian"], "No such command 'explian'"),
+        (["explian"], "No such command 'explian'. Did you mean 'explain'? Try clarysage --help."),
         (["explain", "plain:heat", "test.csv", "--nope"], "No such option: --nope"),
         (["explain", "plain:heat", "test.csv", "--random-state", "1"], "--random-state (did you mean --seed?)"),
         (["explain", "plain:heat", "test.csv", "--scoring", "mse"], "--scoring (did you mean --loss?)"),
@@ -715,6 +715,7 @@ def test_wrong_option_is_one_line_and_exit_code_2(folder: Path, arguments: list[
         ("[1, 2]", "does not map names to lists"),
         ('{"a": "heat"}', "does not map names to lists"),
         ('{"a": ["haet"]}', "--groups: got 'haet' in the group 'a'; wanted features of the model. Try 'heat'."),
+        ('{"a": ["wind", "wnid"]}', "got 'wnid' in the group 'a'; wanted features of the model.\n"),
         ('{"a": ["heat"], "b": ["heat"]}', "--groups: got 'heat' in both 'a' and 'b'"),
         ('{"a": []}', "--groups: got []"),
     ],

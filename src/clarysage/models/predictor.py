@@ -314,14 +314,19 @@ def feature_columns(
     if fitted is None:
         features = [column for column in columns if column not in excluded]
     else:
-        features = [_column_of(name, columns, argument, table) for name in fitted]
+        in_use = {_lightgbm_name(name) for name in (*fitted, *excluded)}
+        unused = [column for column in columns if _lightgbm_name(column) not in in_use]
+        features = [_column_of(name, columns, unused, argument, table) for name in fitted]
     if not features:
         raise InputError(argument, got=f"{table} with no column that is a feature", wanted="features")
     return features
 
 
-def _column_of(name: str, columns: Sequence[str], argument: str, table: str) -> str:
-    """Returns the column of a feature; LightGBM spells blanks and signs in names as underscores."""
+def _column_of(name: str, columns: Sequence[str], unused: Sequence[str], argument: str, table: str) -> str:
+    """Returns the column of a feature; LightGBM spells blanks and signs in names as underscores.
+
+    The error for a column that is not there suggests one of the ``unused`` columns.
+    """
     if name in columns:
         return name
     alike = [column for column in columns if _lightgbm_name(column) == _lightgbm_name(name)]
@@ -331,5 +336,5 @@ def _column_of(name: str, columns: Sequence[str], argument: str, table: str) -> 
         argument,
         got=f"{table} without the column {name!r}, which the model was fitted on",
         wanted="the model's columns, in any order",
-        hint=resembling(name, columns),
+        hint=resembling(name, unused),
     )
