@@ -27,11 +27,11 @@ from clarysage._measures.seen_rows import about_seen_rows
 from clarysage._measures.table import MEASURES
 from clarysage._measures.wide_tables import check_width, is_wide
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import Call, Either, InputError, Note, Or, Set
+from clarysage.errors import Call, Either, InputError, Note, Or, Set, as_note
 from clarysage.execution.observers import follow
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
 from clarysage.games import PredictivePower, sensitivity
-from clarysage.inference.estimate import Estimate
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.losses.choice import is_auto, makes_shapley_effects, note_on_choice
 from clarysage.losses.terms import PerClass, PerTarget
 from clarysage.models import Predictor, as_predictor
@@ -221,7 +221,12 @@ class Problem:
         notes: Sequence[Note | str] = (),
         is_linear: bool = False,
     ) -> list[Explanation]:
-        """Returns one explanation for each loss of the game, by a measure of the table."""
+        """Returns one explanation for each loss of the game, by a measure of the table.
+
+        Whether hybrid rows look like real ones is left out where no feature changed the loss of any example.
+        """
+        if result.stopped is StopReason.NO_EFFECT:
+            notes = [note for note in notes if as_note(note).topic != "manifold"]
         return explanations_of(
             v,
             result,
