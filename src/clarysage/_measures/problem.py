@@ -12,6 +12,7 @@ import numpy as np
 from clarysage._measures.examples import (
     MEMORY_LIMIT,
     Examples,
+    about_empty_columns,
     background_from,
     check_memory,
     check_size,
@@ -36,7 +37,7 @@ from clarysage.losses.choice import is_auto, makes_shapley_effects, note_on_choi
 from clarysage.losses.terms import PerClass, PerTarget
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
-from clarysage.protocols import GroupsLike, Removal, RemovalLike, RestrictedModel, TableLike
+from clarysage.protocols import FromBackground, GroupsLike, Removal, RemovalLike, RestrictedModel, TableLike, ability
 from clarysage.removal import (
     as_removal,
     default_rows,
@@ -211,6 +212,14 @@ class Problem:
         name = self.removal_name
         return "removal" if name in REMOVALS and REMOVALS[name].is_conditional else "background"
 
+    def notes_on(self, v: PredictivePower) -> tuple[Note | str, ...]:
+        """Returns the notes of the problem, with warnings of columns without values and of rows that were seen."""
+        made = None if self.is_background_of_x else ability(self.restricted, FromBackground)
+        tables = {"X" if self.source_rows is None else "the rows drawn from X": self.codes}
+        tables |= {} if made is None else {"the background": made.background}
+        names = self.restricted.schema.names if self.members else self.players.names
+        return (*self.notes, *about_empty_columns(names, tables), *about_seen_rows(self, v))
+
     def explanations(
         self,
         v: PredictivePower,
@@ -236,7 +245,7 @@ class Problem:
             measure=measure,
             removal=self.removal_name,
             method=result.method or method,
-            notes=(*self.notes, *about_seen_rows(self, v), *notes),
+            notes=(*self.notes_on(v), *notes),
             provenance=provenance_of(self, v),
             headline=MEASURES[measure].headline,
             values_are=MEASURES[measure].values_are,
