@@ -22,11 +22,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import clarysage as cs
@@ -1497,6 +1498,16 @@ BAD_SETTINGS = [
     Bad(
         "groups of an unknown name", grouped({"u": ["x0", "x9"]}), "groups", "'x9' in 'u', which is not a column.*'x0'"
     ),
+    Bad(
+        "groups of a name in another case",
+        lambda: regression(
+            X=FRAME.set_axis(["Temp", "Atemp", "c"], axis=1),
+            background=BACKGROUND.set_axis(["Temp", "Atemp", "c"], axis=1),
+            groups={"t": ["Temp", "atemp"]},
+        ),
+        "groups",
+        r"'atemp' in 't', which is not a column.*Try 'Atemp'\.",
+    ),
     Bad("groups of a fraction", grouped({"u": [0.5]}), "groups", "0.5 in 'u', which is not a column"),
     Bad("groups of a truth value", grouped({"u": [True]}), "groups", "True in 'u', which is not a column"),
     Bad("groups a list", grouped([[0, 1], [2]]), "groups", "list; wanted a mapping.*Try"),
@@ -1888,3 +1899,43 @@ def test_players_of_a_clash_are_never_merged():
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(option, typed, near):
     with pytest.raises(cs.InputError, match=f"Try '{near}'"):
         regression(**{option: typed})
+
+
+TOWNS = pd.DataFrame({"n": np.arange(30.0), "Day": ["Monday", "Friday", "Sunday"] * 10, "Town": ["Ulm", "Bonn"] * 15})
+NUMBERS_OF_TOWNS = TOWNS.assign(Day=1.0, Town=0.0)
+
+
+@pytest.mark.parametrize("library", ["pandas", "categories", "numpy", "polars", "pyarrow"])
+def test_a_model_that_takes_no_text_is_told_which_columns_hold_it(library):
+    if library in ("polars", "pyarrow"):
+        pytest.importorskip(library)
+    model = LinearRegression().fit(NUMBERS_OF_TOWNS.to_numpy(), TOWNS["n"])
+    convert = {
+        "pandas": lambda table: table,
+        "categories": lambda table: table.astype({"Day": "category", "Town": "category"}),
+        "numpy": lambda table: table.to_numpy(dtype=object),
+        "polars": lambda table: importlib.import_module("polars").from_pandas(table),
+        "pyarrow": lambda table: importlib.import_module("pyarrow").Table.from_pandas(table),
+    }[library]
+    names = "'x1', 'x2'" if library == "numpy" else "'Day', 'Town'"
+    with pytest.raises(
+        cs.InputError,
+        match=f"^X or background: got text in the columns {names}, which LinearRegression "
+        r"does not accept \(.*\); wanted numbers. Try a pipeline that encodes text\.$",
+    ):
+        cs.sage(model, convert(TOWNS), TOWNS["n"].to_numpy(), rng=0)
+
+
+def test_a_pipeline_is_told_which_column_of_text_it_does_not_encode():
+    encoder = ColumnTransformer([("town", OneHotEncoder(), ["Town"])], remainder="passthrough")
+    model = make_pipeline(encoder, LinearRegression()).fit(TOWNS.assign(Day=1.0), TOWNS["n"])
+    with pytest.raises(cs.InputError, match="got text in the column 'Day', which Pipeline does not accept"):
+        cs.sage(model, TOWNS, TOWNS["n"], rng=0)
+
+
+def test_another_error_of_a_model_with_columns_of_text_does_not_blame_them():
+    def fails(table):
+        raise ValueError("no such day")
+
+    with pytest.raises(cs.InputError, match=r"^model: got ValueError from fails: no such day; wanted predictions"):
+        cs.sage(fails, TOWNS, TOWNS["n"], rng=0)

@@ -30,6 +30,12 @@ Y = X["a"] - 2 * X["b"] + RNG.normal(size=60)
 WEIGHTS = RNG.random(60)
 MODEL, CLASSIFIER = LinearRegression().fit(X, Y), LogisticRegression().fit(X, Y > 0)
 RESULT, SAGE = cs.permutation_importance(MODEL, X, Y, rng=0), cs.sage(MODEL, X, Y, rng=0)
+RESULTS = (
+    SAGE,
+    cs.compare(SAGE, SAGE),
+    cs.importances(MODEL, X, Y, measures=["sage"], rng=0),
+    cs.interactions(MODEL, X, Y, rng=0),
+)
 OF_EXAMPLES = cs.mean_loss_shap(MODEL, X, Y, rng=0)
 importance = partial(cs.permutation_importance, MODEL, X, Y)
 importance_of_classes = partial(cs.permutation_importance, CLASSIFIER, X, Y > 0)
@@ -212,6 +218,24 @@ def test_a_call_works_or_its_error_names_the_right_call(row: Row) -> None:
         row.call()
 
 
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("to_html", r"report\(path\)"),
+        ("to_csv", r"to_frame\(\).to_csv\(path\)"),
+        ("to_json", r"save\(path\)"),
+        ("summary_plot", r"plot\(\)"),
+    ],
+)
+def test_a_way_to_write_a_result_has_its_name_here(name: str, ours: str) -> None:
+    for result in RESULTS:
+        with pytest.raises(AttributeError, match=rf"^No {type(result).__name__} attribute {name}; use {ours}"):
+            getattr(result, name)
+        with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+            result.nothing  # noqa: B018
+        assert not hasattr(result, name)
+
+
 def test_there_are_calls_of_every_library() -> None:
     assert len(ROWS) >= 60
     assert min(Counter(row.library for row in ROWS).values()) >= 15
@@ -222,6 +246,7 @@ def test_what_errors_name_exists() -> None:
         synonyms.IN_PLACE_OF_NAMES,
         synonyms.IN_PLACE_OF_PLOTS,
         synonyms.IN_PLACE_OF_ATTRIBUTES,
+        synonyms.IN_PLACE_OF_METHODS,
         synonyms.IN_PLACE_OF_OPTIONS,
     )
     text = " ".join(words for table in tables for words in table.values())
@@ -231,7 +256,7 @@ def test_what_errors_name_exists() -> None:
         assert hasattr(cs.plots, name), name
     for name in re.findall(r"explanation\.(\w+)", text):
         assert hasattr(cs.Explanation, name), name
-    for words in synonyms.IN_PLACE_OF_ATTRIBUTES.values():
+    for words in (*synonyms.IN_PLACE_OF_ATTRIBUTES.values(), *synonyms.IN_PLACE_OF_METHODS.values()):
         name = re.match(r"\w+", words)[0]  # type: ignore[index]
         assert name == "cs" or hasattr(SAGE, name), name
     options = {*DEFAULTS, *(name for row in MEASURES.values() for name in options_of(row.function))}
@@ -244,6 +269,7 @@ def test_no_name_of_ours_is_taken_for_one_of_another_library() -> None:
     assert not set(synonyms.IN_PLACE_OF_NAMES) & set(cs.__all__)
     assert not set(synonyms.IN_PLACE_OF_PLOTS) & set(cs.plots.__all__)
     ours = {*vars(cs.Explanation), *cs.Explanation.__dataclass_fields__} - {"feature_importances_"}
-    assert not set(synonyms.IN_PLACE_OF_ATTRIBUTES) & ours
+    assert not {*synonyms.IN_PLACE_OF_ATTRIBUTES, *synonyms.IN_PLACE_OF_METHODS} & ours
+    assert not any(hasattr(kind, name) for kind in map(type, RESULTS) for name in synonyms.IN_PLACE_OF_METHODS)
     options = {*DEFAULTS, *(name for row in MEASURES.values() for name in options_of(row.function))}
     assert not {*synonyms.SYNONYMS, *synonyms.COUNTERPARTS} & options

@@ -686,7 +686,7 @@ def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> Non
     ("arguments", "said"),
     [
         (["explain"], "Missing argument 'MODEL'"),
-        (["explian"], "No such command 'explian'"),
+        (["explian"], "No such command 'explian'. Did you mean 'explain'? Try clarysage --help."),
         (["explain", "plain:heat", "test.csv", "--nope"], "No such option: --nope"),
         (["explain", "plain:heat", "test.csv", "--random-state", "1"], "--random-state (did you mean --seed?)"),
         (["explain", "plain:heat", "test.csv", "--scoring", "mse"], "--scoring (did you mean --loss?)"),
@@ -722,6 +722,12 @@ def test_wrong_option_is_one_line_and_exit_code_2(folder: Path, arguments: list[
 def test_bad_groups_are_one_line(folder: Path, text: str, said: str) -> None:
     (folder / "bad.json").write_text(text)
     assert said in error_of("explain", "plain:heat", *DATA, "--groups", "bad.json")
+
+
+def test_no_column_is_suggested_that_is_in_a_group(folder: Path) -> None:
+    (folder / "bad.json").write_text('{"a": ["wind", "wnid"]}')
+    said = error_of("explain", "plain:heat", *DATA, "--groups", "bad.json")
+    assert said.endswith("got 'wnid' in the group 'a'; wanted features of the model.")
 
 
 @pytest.mark.parametrize(

@@ -488,6 +488,10 @@ WRONG: dict[str, tuple[Callable[[Path, pd.DataFrame], Any], str]] = {
         lambda p, t: cs.sage(cs.as_predictor(f, feature_names=["a", "y"]), p, "y"),
         "y: .*a feature of the model",
     ),
+    "a feature that is not there, like one that is": (
+        lambda p, t: cs.sage(cs.as_predictor(f, feature_names=["a", "aa"]), p, "y"),
+        "X: .*without the column 'aa', which the model was fitted on; wanted the model's columns, in any order.$",
+    ),
     "features that are not there": (
         lambda p, t: cs.sage(cs.as_predictor(f, feature_names=["a", "bb"]), p, "y"),
         "X: .*without the column 'bb'",

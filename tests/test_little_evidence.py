@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
 
 import clarysage as cs
 
@@ -76,3 +80,59 @@ def test_a_single_row_that_is_its_own_background_is_named_in_the_singular(data):
     X, y = data
     notes = cs.sage(linear, X[:1], y[:1], rng=0).notes
     assert any("Background: the only row of X, since none was given" in note for note in notes)
+
+
+FULL = pd.DataFrame(np.random.default_rng(1).normal(size=(60, 3)), columns=["Temp", "Wind", "Hour"])
+EMPTY = FULL.assign(Temp=np.nan)
+LOAD = FULL["Wind"] + np.random.default_rng(2).normal(size=60)
+BLIND = make_pipeline(SimpleImputer(keep_empty_features=True), LinearRegression()).fit(FULL, LOAD)
+
+
+@pytest.mark.parametrize(
+    ("rows", "background", "words"),
+    [
+        (EMPTY, FULL, "'Temp' has no value in X. Check"),
+        (FULL, EMPTY, "'Temp' has no value in the background. Check"),
+        (EMPTY, EMPTY, "'Temp' has no value in X. 'Temp' has no value in the background. Check"),
+        (EMPTY, None, "'Temp' has no value in X. Check"),
+        (EMPTY.assign(Hour=np.nan), FULL, "'Temp', 'Hour' have no value in X. Check"),
+        (EMPTY.assign(Temp=None), FULL, "'Temp' has no value in X. Check"),
+    ],
+    ids=["X", "background", "both", "X alone", "two", "None"],
+)
+def test_columns_without_any_value_are_named(rows, background, words):
+    (note,) = warned(cs.sage(BLIND, rows, LOAD, background=background, rng=0), "no value in")
+    assert words in str(note)
+
+
+@pytest.mark.parametrize("removal", ["trees", "neighbours", "baseline", "product of marginals"])
+def test_columns_without_any_value_are_named_whatever_the_removal(removal):
+    groups = {"air": ["Temp", "Wind"]}
+    explanation = cs.sage(BLIND, EMPTY, LOAD, background=FULL, removal=removal, groups=groups, rng=0)
+    assert len(warned(explanation, "'Temp' has no value in X")) == 1
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        cs.permutation_importance,
+        cs.conditional_permutation_importance,
+        cs.mean_absolute_shap,
+        cs.mean_loss_shap,
+        cs.mean_importance,
+        cs.shapley_effects,
+        cs.drop_column_importance,
+        cs.univariate_predictors,
+        cs.universal_power,
+        cs.shapley_net_effects,
+    ],
+)
+def test_measures_name_columns_without_any_value(measure):
+    assert len(warned(measure(BLIND, EMPTY, LOAD, rng=0), "'Temp' has no value in X")) == 1
+    assert not warned(measure(BLIND, EMPTY.fillna({"Temp": LOAD[:1]}), LOAD, rng=0), "no value")
+
+
+def test_interactions_and_training_rows_name_columns_without_any_value():
+    assert "'Temp' has no value in X" in str(cs.interactions(BLIND, EMPTY, LOAD, rng=0))
+    explanation = cs.drop_column_importance(BLIND, FULL, LOAD, train=(EMPTY, LOAD), rng=0)
+    assert len(warned(explanation, "'Temp' has no value in the training rows")) == 1

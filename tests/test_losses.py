@@ -331,3 +331,22 @@ def test_a_run_has_one_explanation_for_each_label(seed):
     together = cs.sage(label_shares, X, y, loss="multi label cross entropy", **options)
     mean = (by_label[0].values + by_label[1].values) / 2
     np.testing.assert_allclose(together.values, mean, rtol=0, atol=1e-12)
+
+
+def score(y, p):
+    return -np.abs(y - p)
+
+
+def test_a_loss_that_seems_to_be_a_score_has_a_warning():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    (warning,) = (note for note in cs.sage(lambda X: X[:, 0], X, X[:, 0], loss=score, rng=0).notes if "worse" in note)
+    assert warning.level == "warning"
+    assert "No value of the loss score is positive." in warning
+    assert "A loss must be smaller for better predictions: is larger better in score?" in warning
+
+
+@pytest.mark.parametrize("loss", [lambda y, p: np.abs(y - p), lambda y, p: np.abs(y - p) - 1.0, "squared error"])
+def test_a_model_that_predicts_worse_is_no_sign_of_a_score(loss):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    (note,) = (note for note in cs.sage(lambda X: -5 * X[:, 0], X, X[:, 0], loss=loss, rng=0).notes if "worse" in note)
+    assert str(note) == "The model predicts worse with its features than without them on these examples."

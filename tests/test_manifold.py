@@ -351,3 +351,15 @@ def test_correlations_of_seven_tenths_always_give_one(seed, columns):
         for run in range(40)
     ]
     assert all(alarms)
+
+
+def test_a_constant_model_has_rounded_losses_and_no_warning_of_rows_unlike_real_ones():
+    x = np.random.default_rng(0).normal(size=(300, 1))
+    X, y = np.hstack([x, x, x]), 170 + 20 * x[:, 0]
+    constant = cs.sage(lambda X: np.full(len(X), 3.0), X, y, rng=0)
+    loss = f"{np.mean((y - 3) ** 2):,.0f}"
+    assert f"by 0: it is {loss} without features and {loss} with them" in str(constant)
+    assert not any("unlike real ones" in note for note in constant.notes)
+    assert any("predicts the same for every row" in note for note in constant.notes)
+    varying = cs.sage(lambda X: 3.0 + X[:, 0], X, y, rng=0)
+    assert any("unlike real ones" in note for note in varying.notes)

@@ -936,8 +936,8 @@ def test_sentences_of_the_verdicts(feature_finding, causes, expected):
 @pytest.mark.parametrize(
     ("share", "losses", "expected"),
     [
-        (1.4, (0.2, 0.5), " This change alone would raise the mean loss by more than it rose, from 0.200 to 0.500."),
-        (1.4, (0.5, 0.2), " This change alone would lower the mean loss by more than it fell, from 0.500 to 0.200."),
+        (1.4, (0.2, 0.5), " The mean loss rose from 0.200 to 0.500; this change accounts for more than all of it."),
+        (1.4, (0.5, 0.2), " The mean loss fell from 0.500 to 0.200; this change accounts for more than all of it."),
         (
             0.004,
             (0.2, 0.5),

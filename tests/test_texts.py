@@ -193,7 +193,11 @@ WRONG = {
     ),
     "a frame of two columns for a vectorizer": (
         lambda: cs.sage(PIPELINE, pd.DataFrame({"a": TEXTS, "b": TEXTS}), Y, after="tfidfvectorizer"),
-        "X: got 2 columns; wanted texts, or one column of them",
+        "X: got 2 columns, 'a', 'b'; wanted texts, or one column of them. Try one of them alone.",
+    ),
+    "a frame of texts and numbers for a vectorizer": (
+        lambda: cs.sage(PIPELINE, pd.DataFrame({"stars": 5, "review": TEXTS}), Y, after="tfidfvectorizer"),
+        "X: got 2 columns, 'stars', 'review'; wanted texts, or one column of them. Try the column 'review' alone.",
     ),
     "a table on disk": (
         lambda: cs.sage(PIPELINE, Path("texts.parquet"), Y, after="tfidfvectorizer"),
@@ -338,7 +342,7 @@ REFUSED = {
     ),
     "other columns": (
         ["--after", "tfidfvectorizer"],
-        "DATA: got 2 columns; wanted texts, or one column of them. Try --drop for each other column.",
+        "DATA: got 2 columns, 'review', 'stars'; wanted texts, or one column of them. Try --drop stars.",
     ),
     "another name": (
         ["--drop", "stars", "--after", "tfidf"],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, PythonOnly
+from clarysage.errors import InputError, PythonOnly, resembling
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,13 @@ def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> 
     if len(set(names)) < len(names):
         raise InputError("groups", got=f"the names {names}", wanted="distinct names")
     member_of: dict[int, str] = {}
+    grouped = {str(member) for members in groups.values() if hasattr(members, "__iter__") for member in members}
     column_of = {feature: column for column, feature in enumerate(features)}
     for name, members in zip(names, groups.values(), strict=True):
         if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__") or not list(members):
             raise InputError("groups", got=f"{members!r} for group {name!r}", wanted="a list of one or more columns")
         for member in members:
-            column = _column(member, column_of, name)
+            column = _column(member, column_of, name, grouped)
             if column in member_of:
                 where = "one group twice" if member_of[column] == name else f"both {member_of[column]!r} and {name!r}"
                 raise InputError("groups", got=f"{features[column]!r} in {where}", wanted="each column in one group")
@@ -109,7 +110,8 @@ def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> 
     return member_of
 
 
-def _column(member: Any, column_of: Mapping[str, int], group: str) -> int:
+def _column(member: Any, column_of: Mapping[str, int], group: str, grouped: Container[str]) -> int:
+    """Returns the number of a column by its name or number; the error suggests a column that is in no group."""
     if str(member) in column_of:
         return column_of[str(member)]
     d = len(column_of)
@@ -118,4 +120,7 @@ def _column(member: Any, column_of: Mapping[str, int], group: str) -> int:
             return int(member)
         raise InputError("groups", got=f"column {member} in {group!r}", wanted=f"columns 0 to {d - 1}")
     shown = ", ".join(map(repr, list(column_of)[:8])) + (", ..." if d > 8 else "")
-    raise InputError("groups", got=f"{member!r} in {group!r}, which is not a column", wanted=f"one of {shown}")
+    near = resembling(str(member), [name for name in column_of if name not in grouped])
+    raise InputError(
+        "groups", got=f"{member!r} in {group!r}, which is not a column", wanted=f"one of {shown}", hint=near
+    )

@@ -110,6 +110,14 @@ IN_PLACE_OF_ATTRIBUTES: Mapping[str, str] = {  # of explanations
     **dict.fromkeys(("abs", "mean", "cohorts"), "to_shap(X), for what an Explanation of shap can do"),
 }
 
+IN_PLACE_OF_METHODS: Mapping[str, str] = {  # of all results
+    **dict.fromkeys(("to_html", "save_html", "write_html"), "report(path)"),
+    **{name: f"to_frame().{name}(path)" for name in ("to_csv", "to_excel", "to_parquet", "to_latex", "to_markdown")},
+    **dict.fromkeys(("to_json", "dump"), "save(path)"),
+    **dict.fromkeys(("to_pandas", "to_dataframe"), "to_frame()"),
+    **dict.fromkeys(("summary_plot", "bar_plot", "plots", "show"), "plot()"),
+}
+
 
 def missing_attribute(owner: str, name: str, in_place_of: Mapping[str, str]) -> AttributeError:
     """Returns the error for an attribute that is not there, with what to use in place of one of another library.

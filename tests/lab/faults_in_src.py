@@ -548,8 +548,8 @@ FAULTS: tuple[Fault, ...] = (
         "groups-message-of-X",
         MESSAGE,
         "players.py",
-        'raise InputError("groups", got=f"{member!r} in {group!r}, which is not a column"',
-        'raise InputError("X", got=f"{member!r} in {group!r}, which is not a column"',
+        '"groups", got=f"{member!r} in {group!r}, which is not a column"',
+        '"X", got=f"{member!r} in {group!r}, which is not a column"',
     ),
     # losses
     Fault(

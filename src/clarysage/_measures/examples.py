@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, Set, Words, resembling
+from clarysage._utils.display import quoted_names
+from clarysage.errors import InputError, Note, Set, Words, resembling
 from clarysage.models import Predictor
 from clarysage.models.predictor import feature_columns
 from clarysage.tables import (
@@ -145,6 +146,25 @@ def known_columns(f: Predictor | None, table: Any, argument: str) -> tuple[Any, 
     if f is None or table is None or is_on_disk(table):
         return table, ()
     return f.known_columns(table, argument)
+
+
+def about_empty_columns(names: Sequence[str], codes: Mapping[str, np.ndarray]) -> tuple[Note, ...]:
+    """Returns a warning that names columns without any value, in tables given as codes (n, d) by what they are called.
+
+    Examples
+    --------
+    >>> print(*about_empty_columns(["a", "b"], {"X": np.array([[1.0, np.nan]]), "the background": np.ones((1, 2))}))
+    'b' has no value in X. Check how the table was read: rows in which the column is known may give another importance.
+    """
+    sentences = []
+    for table, cells in codes.items():
+        empty = [names[j] for j in np.flatnonzero(np.isnan(cells).all(axis=0))] if np.isnan(cells[0]).any() else []
+        if empty:
+            sentences.append(f"{quoted_names(empty)} {'have' if len(empty) > 1 else 'has'} no value in {table}.")
+    if not sentences:
+        return ()
+    advice = "Check how the table was read: rows in which the column is known may give another importance."
+    return (Note(" ".join(sentences), advice, topic="columns without values"),)
 
 
 def without_target(X: Any, target: Any) -> Any:

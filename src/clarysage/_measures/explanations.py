@@ -14,6 +14,7 @@ from clarysage.errors import Note, Or, Set, Words, as_note
 from clarysage.estimators.draws import total
 from clarysage.games import PredictivePower, UniversalPower
 from clarysage.inference.estimate import Estimate
+from clarysage.losses.custom import CustomLoss
 from clarysage.losses.terms import LossTerm
 from clarysage.players import Players
 from clarysage.protocols import Loss
@@ -185,8 +186,19 @@ def _about_losses(
     if result.clipped and np.isfinite(loss.ceiling):
         notes.append(_about_bounded_losses(v, result, loss_index))
     if loss_total < 0:
-        notes.append("The model predicts worse with its features than without them on these examples.")
+        notes.append(_about_worse_predictions(v, loss_index))
     return notes
+
+
+def _about_worse_predictions(v: PredictivePower | UniversalPower, loss_index: int) -> Note:
+    """Returns a note on a model that predicts worse than a constant; a warning if the loss seems to be a score."""
+    text = "The model predicts worse with its features than without them on these examples."
+    loss, losses = v.losses[loss_index], -np.stack(v.ends)[:, v.weights > 0, loss_index]
+    loss = loss.loss if isinstance(loss, LossTerm) else loss
+    if not isinstance(loss, CustomLoss) or (losses > 0).any():
+        return Note(text)
+    advice = f"A loss must be smaller for better predictions: is larger better in {loss.name}? Then pass its negative."
+    return Note(f"{text} No value of the loss {loss.name} is positive.", advice)
 
 
 def _about_bounded_losses(v: PredictivePower | UniversalPower, result: Estimate, loss_index: int) -> Note:

@@ -26,7 +26,6 @@ from clarysage._measures.run import (
     rules_of,
     single_or_list,
 )
-from clarysage._measures.seen_rows import about_seen_rows
 from clarysage.errors import InputError, Note, Set, Words, resembling
 from clarysage.estimators import chosen_note, estimate
 from clarysage.estimators.additive_fit import Blocks, ShareKnown, UnexplainedShare, enumerated_share, sampled_share
@@ -192,7 +191,7 @@ def _results(
         Players(labels, result.pairs[:, 0]),
         range(len(pairs)),
         headline=headline,
-        notes=(*problem.notes, *about_seen_rows(problem, v), *notes),
+        notes=(*problem.notes_on(v), *notes),
         groups=problem.members,
         measure="interactions",
         removal=problem.removal_name,

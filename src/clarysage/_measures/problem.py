@@ -12,6 +12,7 @@ import numpy as np
 from clarysage._measures.examples import (
     MEMORY_LIMIT,
     Examples,
+    about_empty_columns,
     background_from,
     check_memory,
     check_size,
@@ -27,16 +28,16 @@ from clarysage._measures.seen_rows import about_seen_rows
 from clarysage._measures.table import MEASURES
 from clarysage._measures.wide_tables import check_width, is_wide
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import Call, Either, InputError, Note, Or, Set
+from clarysage.errors import Call, Either, InputError, Note, Or, Set, as_note
 from clarysage.execution.observers import follow
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
 from clarysage.games import PredictivePower, sensitivity
-from clarysage.inference.estimate import Estimate
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.losses.choice import is_auto, makes_shapley_effects, note_on_choice
 from clarysage.losses.terms import PerClass, PerTarget
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
-from clarysage.protocols import GroupsLike, Removal, RemovalLike, RestrictedModel, TableLike
+from clarysage.protocols import FromBackground, GroupsLike, Removal, RemovalLike, RestrictedModel, TableLike, ability
 from clarysage.removal import (
     as_removal,
     default_rows,
@@ -211,6 +212,14 @@ class Problem:
         name = self.removal_name
         return "removal" if name in REMOVALS and REMOVALS[name].is_conditional else "background"
 
+    def notes_on(self, v: PredictivePower) -> tuple[Note | str, ...]:
+        """Returns the notes of the problem, with warnings of columns without values and of rows that were seen."""
+        made = None if self.is_background_of_x else ability(self.restricted, FromBackground)
+        tables = {"X" if self.source_rows is None else "the rows drawn from X": self.codes}
+        tables |= {} if made is None else {"the background": made.background}
+        names = self.restricted.schema.names if self.members else self.players.names
+        return (*self.notes, *about_empty_columns(names, tables), *about_seen_rows(self, v))
+
     def explanations(
         self,
         v: PredictivePower,
@@ -221,7 +230,12 @@ class Problem:
         notes: Sequence[Note | str] = (),
         is_linear: bool = False,
     ) -> list[Explanation]:
-        """Returns one explanation for each loss of the game, by a measure of the table."""
+        """Returns one explanation for each loss of the game, by a measure of the table.
+
+        Whether hybrid rows look like real ones is left out where no feature changed the loss of any example.
+        """
+        if result.stopped is StopReason.NO_EFFECT:
+            notes = [note for note in notes if as_note(note).topic != "manifold"]
         return explanations_of(
             v,
             result,
@@ -231,7 +245,7 @@ class Problem:
             measure=measure,
             removal=self.removal_name,
             method=result.method or method,
-            notes=(*self.notes, *about_seen_rows(self, v), *notes),
+            notes=(*self.notes_on(v), *notes),
             provenance=provenance_of(self, v),
             headline=MEASURES[measure].headline,
             values_are=MEASURES[measure].values_are,
@@ -325,6 +339,6 @@ def _about_size(size: int, removal: str) -> tuple[Note | str, ...]:
     if size <= LARGE_BACKGROUND:
         return ()
     return (
-        f"Background: {size:,} rows; each prediction with features withheld averages over all of them. "
-        f"About {default_rows(removal):,} rows are usually enough.",
+        f"Background: {size:,} rows. About {default_rows(removal):,} rows are usually enough: more of them cost memory and "
+        "time, and make intervals about the population a little narrower.",
     )

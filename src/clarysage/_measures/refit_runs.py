@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.examples import known_columns, separate_targets
+from clarysage._measures.examples import about_empty_columns, known_columns, separate_targets
 from clarysage._measures.explanations import explanations_of
 from clarysage._measures.options import DataOptions, Run, SharedOptions
 from clarysage._measures.player_order import PlayerOrder, column_names
@@ -41,7 +41,7 @@ from clarysage.protocols import (
     unlimited_time,
 )
 from clarysage.results import Explanation
-from clarysage.tables import as_table, check_order, labels_of, read_target, read_weights, select_columns
+from clarysage.tables import as_table, check_order, labels_of, read_target, read_weights, schema_of, select_columns
 
 TrainLike = Sequence[Any]  # (X, y), or (X, y, weights)
 UNUSED_BY_REFITS: dict[str, str] = {  # shared options that measures with refits do not use
@@ -123,10 +123,11 @@ class RefitData:
     @property
     def notes(self) -> tuple[Note | str, ...]:
         """Notes on columns that were left out, and on cross-fitting, if no training data are given."""
+        notes = (*self.about_columns, *about_columns_without_values(self.X, self.train and self.train[0]))
         if self.train is not None:
-            return self.about_columns
+            return notes
         text = "Learners are fitted on folds of X, since no training rows were given: "
-        return (*self.about_columns, Note((text, Set("train"), "(X_train, y_train).")))
+        return (*notes, Note((text, Set("train"), "(X_train, y_train).")))
 
     def rows_to_fit_on(self, folds: Any) -> int:
         """Returns the smallest number of training rows; all of X for invalid folds, which the game refuses."""
@@ -179,6 +180,17 @@ def prepare_refits(
     arrange = reorder if model is None else model.arrange
     refit_data = refit_data if arrange is None else refit_data.reorder(arrange)
     return refit_data, PlayerOrder.of(columns, X, refit_data.X, data.get("groups"))
+
+
+def about_columns_without_values(X: Any, train: Any = None) -> tuple[Note, ...]:
+    """Returns a warning of columns without values; none for tables that cannot be encoded, which learners may take."""
+    try:
+        schema = schema_of(X, train, argument="train")
+        codes = {"X": schema.encode(X, "X")}
+        codes |= {} if train is None else {"the training rows": schema.encode(train, "train")}
+    except InputError:
+        return ()
+    return about_empty_columns(schema.names, codes)
 
 
 def in_column_order(rows: Any, table: Any, argument: str, other: str) -> Any:

@@ -28,6 +28,7 @@ from clarysage._measures.refit_runs import (
     RefitOptions,
     RefitProblem,
     TrainLike,
+    about_columns_without_values,
     prepare_refits,
 )
 from clarysage._measures.run import rules_of
@@ -170,7 +171,7 @@ def universal_power(
         sample_weight=weight,
         seed=seed,
     )
-    problem = RefitProblem(game, player_order, loss, seed)
+    problem = RefitProblem(game, player_order, loss, seed, about_columns_without_values(X))
     return over_subsets(
         problem, method, measure="universal power", headline=UNIVERSAL_POWER_HEADLINE, run=run, rules=rules
     )

@@ -161,7 +161,8 @@ def _refuse(error: Exception, message: str) -> None:
         )
         message = f"No such option: {option}{f' (did you mean {near}?)' if near else ''}"
     where = _config_of(error, context)
-    print_error(f"{message.rstrip('.')}{where}. Try {context.command_path if context else 'clarysage'} --help.")
+    end = "" if message.endswith("?") and not where else "."
+    print_error(f"{message.rstrip('.')}{where}{end} Try {context.command_path if context else 'clarysage'} --help.")
 
 
 def _config_of(error: Exception, context: Any) -> str:

@@ -206,7 +206,8 @@ def read_groups(path: Path) -> dict[str, list[Any]]:
 
 
 def check_groups(groups: dict[str, list[Any]], columns: list[str]) -> None:
-    """Raises an error for a member that is not a feature; the hint suggests similar names."""
+    """Raises an error for a member that is not a feature; the hint suggests similar names that are in no group."""
+    grouped = {str(member) for members in groups.values() for member in members}
     for name, members in groups.items():
         for member in members:
             if isinstance(member, str) and member not in columns:
@@ -214,5 +215,5 @@ def check_groups(groups: dict[str, list[Any]], columns: list[str]) -> None:
                     "--groups",
                     got=f"{member!r} in the group {name!r}",
                     wanted="features of the model",
-                    hint=resembling(member, columns),
+                    hint=resembling(member, [column for column in columns if column not in grouped]),
                 )

@@ -172,6 +172,7 @@ def _column_indices(table: Any, names: tuple[str, ...], argument: str) -> list[i
                 argument,
                 got=f"a table without the column {name[:80]!r}",
                 wanted="every column that is compared",
-                hint=resembling(name, index_of) or [Argument("columns"), " with those that both tables have"],
+                hint=resembling(name, [column for column in index_of if column not in names])
+                or [Argument("columns"), " with those that both tables have"],
             )
     return [index_of[name] for name in names]

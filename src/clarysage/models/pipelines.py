@@ -7,12 +7,13 @@ that the step makes, such as the words of texts after a vectorizer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from clarysage._utils.display import LISTED, quoted_names
 from clarysage.errors import ClarysageError, Either, InputError, Set, resembling
 from clarysage.models.adapter import as_predictor
 from clarysage.models.outputs import unfitted
@@ -20,7 +21,7 @@ from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import SEARCHES
 from clarysage.structure.base import Structure
 from clarysage.structure.columnwise import Transformed, active_steps, owners
-from clarysage.tables import container_of, in_memory, is_on_disk
+from clarysage.tables import container_of, in_memory, is_on_disk, labels_of
 from clarysage.tables.cells import backend
 
 WRAPPERS = {"TransformedTargetRegressor": "regressor_", "FrozenEstimator": "estimator"}
@@ -229,12 +230,26 @@ def _one_column(rows: Any, argument: str) -> Any:
     if isinstance(rows, (list, tuple)) and any(isinstance(row, (list, tuple)) for row in rows):
         rows = np.array(rows, dtype=object)
     if len(getattr(rows, "shape", ())) == 2:
-        if rows.shape[1] != 1:
-            raise InputError(
-                argument,
-                got=f"{rows.shape[1]:,} columns",
-                wanted="texts, or one column of them",
-                hint=Either(python="the column of texts alone", shell="--drop for each other column"),
-            )
-        rows = backend(container_of(rows)).split(rows)[0]
+        columns = backend(container_of(rows)).split(rows)
+        if len(columns) != 1:
+            raise _several_columns(rows, columns, argument)
+        rows = columns[0]
     return rows.to_pylist() if hasattr(rows, "to_pylist") else rows
+
+
+def _several_columns(rows: Any, columns: Sequence[Any], argument: str) -> InputError:
+    """Returns the error for a table of several columns, of which the only one without numbers has the texts."""
+    names = [f"x{j}" for j in range(len(columns))] if labels_of(rows) is None else list(map(str, labels_of(rows) or ()))
+    texts = [
+        name for name, cells in zip(names, columns, strict=True) if not backend(container_of(rows)).is_number(cells)
+    ]
+    hint = Either(python="one of them alone", shell="--drop for each other column")
+    if len(texts) == 1:
+        others = [f"--drop {name if name.isidentifier() else repr(name)}" for name in names if name != texts[0]]
+        hint = Either(python=f"the column {texts[0]!r} alone", shell=" ".join(others[:LISTED]))
+    return InputError(
+        argument,
+        got=f"{len(columns):,} columns, {quoted_names(names)}" if columns else "no column",
+        wanted="texts, or one column of them",
+        hint=hint,
+    )

@@ -15,7 +15,18 @@ import numpy as np
 from clarysage._utils.display import quoted_names
 from clarysage._utils.pace import Pace
 from clarysage._utils.threads import sequential_joblib
-from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set, resembling
+from clarysage.errors import (
+    Argument,
+    Call,
+    ClarysageError,
+    InputError,
+    ModelError,
+    PythonOnly,
+    Set,
+    in_python,
+    parts_of,
+    resembling,
+)
 from clarysage.protocols import Check, Kind, ModelFacts, Objective
 from clarysage.structure.base import Structure
 from clarysage.tables import Schema
@@ -24,6 +35,11 @@ from clarysage.tables.containers import count_rows, labels_of, select_columns
 Task = Literal["classification", "regression", "ranking", "survival"]
 
 ROWS_PER_CALL = 32_768
+# how libraries say that they take no text
+TEXT_REFUSED = (
+    r"could not convert string to float: '(?P<text>.*)'|can't multiply sequence|pandas dtypes must be|"
+    r"DataFrame.dtypes for data must be"
+)
 COPIES_PER_ROW = 6  # in memory while a model predicts: codes, table, and copies that the model makes
 
 
@@ -200,7 +216,7 @@ class BoundPredictor:
             rows = self.schema.decode(codes)
             outputs = self.predictor.of_arranged(rows) if self.is_arranged else self.predictor(rows)
         except ModelError as error:
-            raise self._with_missing(codes, error) from error.__cause__
+            raise self._with_texts(self._with_missing(codes, error)) from error.__cause__
         for check in self.checks:
             check(outputs)
         return outputs
@@ -216,6 +232,30 @@ class BoundPredictor:
             got=[f"missing or infinite cells in {names}, which the model does not accept (", *error.got, ")"],
             wanted="cells that the model accepts",
             hint="an imputer in the model's pipeline",
+        )
+
+    def _with_texts(self, error: ModelError) -> ModelError:
+        """Returns the error; names the columns of text if a library says that text is the cause.
+
+        In a pipeline, some columns of text may be encoded: only those with the text that the library quotes are named.
+        """
+        reason = re.search(TEXT_REFUSED, in_python(error.got))
+        columns = zip(self.schema.names, self.schema.decoders, strict=True)
+        texts = {name: values for name, column in columns if reason and (values := column.texts)}
+        if hasattr(self.predictor.origin, "steps"):
+            texts = {name: values for name, values in texts.items() if reason and reason["text"] in values} or texts
+        if not texts:
+            return error
+        return ModelError(
+            "X or background",
+            got=[
+                f"text in the column{'s' if len(texts) > 1 else ''} {quoted_names(list(texts))}, which "
+                f"{self.predictor.name} does not accept (",
+                *parts_of(error.got),
+                ")",
+            ],
+            wanted="numbers",
+            hint="a pipeline that encodes text",
         )
 
 
@@ -314,14 +354,19 @@ def feature_columns(
     if fitted is None:
         features = [column for column in columns if column not in excluded]
     else:
-        features = [_column_of(name, columns, argument, table) for name in fitted]
+        in_use = {_lightgbm_name(name) for name in (*fitted, *excluded)}
+        unused = [column for column in columns if _lightgbm_name(column) not in in_use]
+        features = [_column_of(name, columns, unused, argument, table) for name in fitted]
     if not features:
         raise InputError(argument, got=f"{table} with no column that is a feature", wanted="features")
     return features
 
 
-def _column_of(name: str, columns: Sequence[str], argument: str, table: str) -> str:
-    """Returns the column of a feature; LightGBM spells blanks and signs in names as underscores."""
+def _column_of(name: str, columns: Sequence[str], unused: Sequence[str], argument: str, table: str) -> str:
+    """Returns the column of a feature; LightGBM spells blanks and signs in names as underscores.
+
+    The error for a column that is not there suggests one of the ``unused`` columns.
+    """
     if name in columns:
         return name
     alike = [column for column in columns if _lightgbm_name(column) == _lightgbm_name(name)]
@@ -331,5 +376,5 @@ def _column_of(name: str, columns: Sequence[str], argument: str, table: str) -> 
         argument,
         got=f"{table} without the column {name!r}, which the model was fitted on",
         wanted="the model's columns, in any order",
-        hint=resembling(name, columns),
+        hint=resembling(name, unused),
     )

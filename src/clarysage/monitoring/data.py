@@ -214,7 +214,7 @@ def _with_same_features(reference: Any, current: Any) -> Any:
                 argument,
                 got=[f"no {quoted_names(missing)}, which ", Argument(other), " has"],
                 wanted="the same features",
-                hint=resembling(missing[0], others),
+                hint=resembling(missing[0], [name for name in others if name not in names]),
             )
     return current if list(before) == list(after) else select_columns(current, [after[name] for name in before])
 

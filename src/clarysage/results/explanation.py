@@ -365,7 +365,7 @@ class Explanation(Result):
         def __getattr__(self, name: str) -> Any:
             if name in IN_PLACE_OF_ATTRIBUTES:
                 raise missing_attribute("Explanation", name, IN_PLACE_OF_ATTRIBUTES)
-            return object.__getattribute__(self, name)  # raises the usual error
+            return super().__getattr__(name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype)

@@ -258,8 +258,8 @@ def _in_the_loss(finding: Finding, losses: Losses | None) -> str:
         return f" The mean loss {direction} nevertheless, from {before} to {after}."
     is_rise = losses[1] > losses[0]
     if finding.share > 1:
-        word, past = ("raise", "rose") if is_rise else ("lower", "fell")
-        return f" This change alone would {word} the mean loss by more than it {past}, from {before} to {after}."
+        past = "rose" if is_rise else "fell"
+        return f" The mean loss {past} from {before} to {after}; this change accounts for more than all of it."
     part = "less than 1 %" if finding.share < 0.01 else f"{100 * finding.share:.0f} %"
     direction = "rise" if is_rise else "fall"
     return f" This change accounts for {part} of the {direction} of the mean loss from {before} to {after}."

@@ -14,6 +14,7 @@ from clarysage._utils.atomic import write_atomically
 from clarysage.errors import InputError
 from clarysage.results.files import as_plain, save
 from clarysage.results.summary import Block, Facts, Notes, Page, Paragraph, Section, Summary
+from clarysage.synonyms import IN_PLACE_OF_METHODS, missing_attribute
 
 if TYPE_CHECKING:
     from clarysage.protocols import Game, Seed
@@ -76,6 +77,13 @@ class Result(ABC):
     def save(self, path: str | Path) -> None:
         """Write everything as JSON, except the contributions of single examples; :func:`clarysage.load` reads it."""
         save(self, path)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in IN_PLACE_OF_METHODS:
+                raise missing_attribute(type(self).__name__, name, IN_PLACE_OF_METHODS)
+            return object.__getattribute__(self, name)  # raises the usual error
 
     def __str__(self) -> str:
         from clarysage.render import text

@@ -95,8 +95,13 @@ def _outside(explanation: Explanation, about: str) -> str:
 
 
 def number_format(explanation: Explanation) -> Callable[[float], str]:
-    """Returns a format for numbers: four digits of the largest value; powers of ten for very small or large values."""
+    """Returns a format for numbers: four digits of the largest value; powers of ten for very small or large values.
+
+    If all values are zero, the digits are those of the loss without features.
+    """
     largest = float(np.abs(explanation.values).max())
+    if largest == 0 and explanation.base is not None and abs(explanation.base) >= 1e-6:
+        largest = abs(explanation.base)
     if largest and not 1e-6 <= largest < 1e9:
         return lambda number: f"{number:.3e}"
     digits = 4 if largest == 0 else int(np.clip(3 - np.floor(np.log10(largest)), 0, 12))

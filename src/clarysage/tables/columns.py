@@ -22,6 +22,11 @@ class Numbers:
     missing: bool = False
     is_number: bool = True
 
+    @property
+    def texts(self) -> frozenset[str]:
+        """The values that are text: none."""
+        return frozenset()
+
     def encode(self, cells: Any) -> np.ndarray:
         return self.backend.to_float(cells)
 
@@ -63,6 +68,13 @@ class Categories:
 
     def widened(self, codes: np.ndarray) -> Categories:
         return self
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The values that are text, rather than dates or other objects."""
+        cells = self.decode(np.arange(float(len(self.values))))
+        values = cells.to_pylist() if hasattr(cells, "to_pylist") else cells
+        return frozenset(value for value in values if isinstance(value, str))
 
     @property
     def holds_numbers(self) -> bool:
