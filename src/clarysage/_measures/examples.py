@@ -158,7 +158,9 @@ def about_empty_columns(names: Sequence[str], codes: Mapping[str, np.ndarray]) -
     """
     sentences = []
     for table, cells in codes.items():
-        empty = [names[j] for j in np.flatnonzero(np.isnan(cells).all(axis=0))] if np.isnan(cells[0]).any() else []
+        empty = (
+            [names[j] for j in np.flatnonzero(np.isnan(cells).all(axis=0)).tolist()] if np.isnan(cells[0]).any() else []
+        )
         if empty:
             sentences.append(f"{quoted_names(empty)} {'have' if len(empty) > 1 else 'has'} no value in {table}.")
     if not sentences:

@@ -339,6 +339,6 @@ def _about_size(size: int, removal: str) -> tuple[Note | str, ...]:
     if size <= LARGE_BACKGROUND:
         return ()
     return (
-        f"Background: {size:,} rows. About {default_rows(removal):,} rows are usually enough: more of them cost memory and "
-        "time, and make intervals about the population a little narrower.",
+        f"Background: {size:,} rows. About {default_rows(removal):,} rows are usually enough: more of them cost memory "
+        "and time, and make intervals about the population a little narrower.",
     )

@@ -122,8 +122,11 @@ class RefitData:
 
     @property
     def notes(self) -> tuple[Note | str, ...]:
-        """Notes on columns that were left out, and on cross-fitting, if no training data are given."""
-        notes = (*self.about_columns, *about_columns_without_values(self.X, self.train and self.train[0]))
+        """Notes on columns left out or without values, and on cross-fitting, if no training data are given."""
+        notes: tuple[Note | str, ...] = (
+            *self.about_columns,
+            *about_columns_without_values(self.X, self.train and self.train[0]),
+        )
         if self.train is not None:
             return notes
         text = "Learners are fitted on folds of X, since no training rows were given: "

@@ -244,9 +244,9 @@ def _several_columns(rows: Any, columns: Sequence[Any], argument: str) -> InputE
         name for name, cells in zip(names, columns, strict=True) if not backend(container_of(rows)).is_number(cells)
     ]
     hint = Either(python="one of them alone", shell="--drop for each other column")
-    if len(texts) == 1:
+    if len(texts) == 1 and len(names) <= LISTED:
         others = [f"--drop {name if name.isidentifier() else repr(name)}" for name in names if name != texts[0]]
-        hint = Either(python=f"the column {texts[0]!r} alone", shell=" ".join(others[:LISTED]))
+        hint = Either(python=f"the column {texts[0]!r} alone", shell=" ".join(others))
     return InputError(
         argument,
         got=f"{len(columns):,} columns, {quoted_names(names)}" if columns else "no column",
