@@ -176,11 +176,11 @@ class RunState:
     def too_late(self) -> InputError:
         """The error that the deadline came before all exact values, with the time that they take at this speed."""
         asked = self.limits.seconds if self.pace.seconds == float("inf") else self.pace.seconds  # of the whole call
-        wanted, share = "more time for exact values", self.progress.made / self.limits.draws
+        need, share = "more time for exact values", self.progress.made / self.limits.draws
         if share:
-            needed = self.elapsed / share + asked - self.limits.seconds
-            wanted = f"about {needed:,.3g} s for exact values, of which there were {share:.0%}"
-        return InputError("deadline", got=f"{asked:g} s", wanted=wanted, hint=Set("method", "paired walks"))
+            seconds = self.elapsed / share + asked - self.limits.seconds
+            need = f"about {seconds:,.3g} s for exact values, of which there were {share:.0%}"
+        return InputError("deadline", got=f"{asked:g} s", wanted=need, hint=Set("method", "paired walks"))
 
     def resume(self) -> StopReason | None:
         """Shows the progress of an earlier call, and asks the rules, which may differ from those of that call."""
