@@ -90,3 +90,11 @@ class RowByRow:
             margins = self.representation.prefix_margins(example, self.b, picks, entry, steps)[0]  # (m, p - 1, K)
             predictions.append(np.einsum("m,mpk->pk", self.mass, apply_link(margins, self.link)))
         return np.stack(predictions)
+
+
+def members(sets: Any, players: int) -> np.ndarray:
+    """The players of each set of a ``PlayerSets``, (M, p), by its edges."""
+    of_set, _, player = sets.edges
+    is_member = np.zeros((sets.count, players), dtype=bool)
+    is_member[of_set, player] = True
+    return is_member

@@ -632,7 +632,7 @@ def test_terms_of_subsets_add_up_to_mean_margins(name, player, by_number, seed):
     elif by_number:
         sets = (np.arange(2**parts.players)[:, None] >> np.arange(parts.players)) & 1 > 0
     else:
-        sets = terms.sets.members(parts.players)
+        sets = oracle.members(terms.sets, parts.players)
     for kept in product([False, True], repeat=parts.players):
         within = ~(sets & ~np.array(kept)).any(axis=1)
         hybrid = form.hybrid_margins(form.encode(z), form.encode(parts.inner), np.tile(np.array(kept), (len(z), 1)))

@@ -99,13 +99,6 @@ class PlayerSets:
         assert self.edges is not None
         return np.bincount(self.edges[0], minlength=self.count)
 
-    def members(self, players: int) -> np.ndarray:
-        """Returns the players of each set, (M, p)."""
-        assert self.edges is not None
-        members = np.zeros((self.count, players), dtype=bool)
-        members[self.edges[0], self.edges[2]] = True
-        return members
-
 
 @dataclass(frozen=True)
 class LeafTerms:
