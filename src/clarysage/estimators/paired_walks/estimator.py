@@ -111,12 +111,15 @@ class PairedWalks:
             return self
         if isinstance(state, GivenUp):  # by the same run, before it was interrupted
             return self.alternative.after(game, self, state.walked.draws, rng)
-        pilot, now = self.pilot_run, self.read(game, state)
-        if self.design.passes(state.draws) == 2:
-            is_cheaper = self.alternative.is_cheaper(game, now, state.rows)
-        else:
+        pilot, is_early = self.pilot_run, self.design.passes(state.draws) < 2
+        if is_early and not pilot.may_jump:
+            return self
+        now = self.read(game, state)
+        if is_early:
             share = pilot.per_draw * pilot.correction.cost(game) / pilot.rows_of_pair
-            is_cheaper = pilot.may_jump and self.alternative.is_clearly_cheaper(game, now, share)
+            is_cheaper = self.alternative.is_clearly_cheaper(game, now, share)
+        else:
+            is_cheaper = self.alternative.is_cheaper(game, now, state.rows)
         return self.alternative.after(game, self, state.draws, rng) if is_cheaper else self
 
     def rewound(self, state: Walked | GivenUp) -> Walked | GivenUp:
